@@ -1,0 +1,22 @@
+# Language level, warnings, sanitizers and the compiler cache: the same for every target of the tree.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra)
+if(WEFT_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(WEFT_SANITIZE)
+  add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WEFT_SANITIZE})
+endif()

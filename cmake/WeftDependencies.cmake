@@ -1,0 +1,9 @@
+# Every library weft stands on, found once. All of them are packages of the distribution.
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(dnnl REQUIRED CONFIG)
+find_package(hwy REQUIRED CONFIG)
+find_package(fmt REQUIRED CONFIG)
+find_package(spdlog REQUIRED CONFIG)
+find_package(nlohmann_json REQUIRED CONFIG)
+find_package(tomlplusplus REQUIRED CONFIG)
+find_package(CLI11 REQUIRED CONFIG)
