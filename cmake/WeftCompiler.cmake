@@ -2,17 +2,22 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# The compiler cache is used where it is installed. It keeps what was compiled against a precompiled header only if it
+# is told to look past the header's definitions and time stamps, and the compiler to name that header in its output.
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WEFT_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 
-add_compile_options(-Wall -Wextra)
+# -fno-semantic-interposition: position-independent code may still inline its own functions.
+add_compile_options(-Wall -Wextra -fno-semantic-interposition)
 if(WEFT_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -1,4 +1,5 @@
-# Every library weft stands on, found once. All of them are packages of the distribution.
+# Every library weft stands on, found once. All of them are packages of the distribution; scripts/install_deps.sh names
+# them. What a library (not only the program or a test) needs is found again by cmake/weft-config.cmake.in.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(dnnl REQUIRED CONFIG)
 find_package(hwy REQUIRED CONFIG)

@@ -2,7 +2,7 @@
 # One static library, weft::<folder>, from every source in weft/<folder>. A folder links only what it names, so a wrong
 # include fails to link even before scripts/check_includes.py sees it.
 function(weft_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "DEPENDS;PUBLIC;PRIVATE")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     file(WRITE ${CMAKE_BINARY_DIR}/empty.cpp "")
@@ -10,9 +10,9 @@ function(weft_library name)
   endif()
   add_library(weft_${name} STATIC ${sources})
   add_library(weft::${name} ALIAS weft_${name})
-  set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
-  target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                                                 $<INSTALL_INTERFACE:include>)
+  set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(weft_${name} PUBLIC cxx_std_20)
+  target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   list(TRANSFORM ARG_DEPENDS PREPEND weft_)
   target_link_libraries(weft_${name} PUBLIC ${ARG_DEPENDS} ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   set_property(GLOBAL APPEND PROPERTY WEFT_LIBRARIES weft_${name})

@@ -24,6 +24,16 @@ GradientTarget Gradients::target(const Parameter& parameter) {
   return {entry.tensor, std::exchange(entry.present, true)};
 }
 
+bool Gradients::adopt(const Parameter& parameter, Tensor&& gradient) {
+  const bool fits = gradient.is_sole_owner() && gradient.is_contiguous() && gradient.dtype() == DType::f32 &&
+                    gradient.shape() == parameter.value().shape();
+  if (!fits || find(parameter) != nullptr) return false;
+  const auto index = static_cast<size_t>(parameter.index());
+  if (index >= entries_.size()) entries_.resize(index + 1);
+  entries_[index] = {std::move(gradient), true};
+  return true;
+}
+
 void Gradients::clear() {
   for (Entry& entry : entries_) entry.present = false;
 }

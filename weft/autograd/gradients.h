@@ -22,6 +22,8 @@ class Gradients {
   Tensor* find(const Parameter& parameter);
   // Memory for the gradient of `parameter`, of its shape: to be written if nothing is there yet, to be added to otherwise.
   GradientTarget target(const Parameter& parameter);
+  // Takes `gradient` over as it is if nothing is there yet and it has the right form; false: add it to target() instead.
+  bool adopt(const Parameter& parameter, Tensor&& gradient);
   void clear();
 
   // √Σ g², over all gradients, in double.

@@ -82,10 +82,12 @@ GradientTarget BackwardPass::target(const GradientEdge& edge, const Shape& shape
   return {slot.shape() == shape ? slot : slot.reshape(shape), true};
 }
 
-void BackwardPass::add(const GradientEdge& edge, const Tensor& gradient) {
+void BackwardPass::add(const GradientEdge& edge, Tensor gradient) {
   if (!edge.wanted()) return;
-  if (edge.parameter == nullptr && !slots_[static_cast<size_t>(edge.slot)].defined()) {
-    slots_[static_cast<size_t>(edge.slot)] = gradient;
+  if (edge.parameter != nullptr) {
+    if (gradients_->adopt(*edge.parameter, std::move(gradient))) return;
+  } else if (Tensor& slot = slots_[static_cast<size_t>(edge.slot)]; !slot.defined()) {
+    slot = std::move(gradient);
     return;
   }
   GradientTarget into = target(edge, gradient.shape(), gradient.dtype());

@@ -64,7 +64,7 @@ class BackwardPass {
   // add when `accumulate` is set. Edges that are not wanted have no target: ask edge.wanted() first.
   GradientTarget target(const GradientEdge& edge, const Shape& shape, DType dtype);
   // Hands over a finished gradient: kept as it is if it is the first, else added.
-  void add(const GradientEdge& edge, const Tensor& gradient);
+  void add(const GradientEdge& edge, Tensor gradient);
 
  private:
   friend class Tape;

@@ -37,16 +37,16 @@ struct AttentionProblem {
   int64_t allowed_query_stride = 0;
   // Of the weights. Element (segment s, head h, query i, key j) is number ((s·heads + h)·max_q + i)·max_k + j, with max_q and max_k
   // the longest q_length and k_length of the segments.
-  Dropout dropout;
+  Dropout dropout{};
 };
 
 // q, k, v and output are all f32 or all bf16; products and softmax in f32. `log_sum_exp` (heads, q rows), f32: the logarithm of
 // each softmax's denominator including the scale, −∞ for a query that sees nothing; null: not kept. Element (h, row) is at
 // h · log_sum_exp_stride + row. Never holds q × k numbers: tiles with a running softmax (Dao et al. 2022).
 struct AttentionForward {
-  AttentionProblem problem;
-  ConstHeads q, k, v;
-  MutableHeads output;
+  AttentionProblem problem{};
+  ConstHeads q{}, k{}, v{};
+  MutableHeads output{};
   float* log_sum_exp = nullptr;
   int64_t log_sum_exp_stride = 0;
 };
@@ -56,11 +56,11 @@ void attention_forward(const AttentionForward& call);
 // accumulated, and have the element type of q; rows that belong to no segment (padding) are left as they are.
 // Grouped heads: dk and dv sum over the query heads of the group. Same result for any thread count.
 struct AttentionBackward {
-  AttentionProblem problem;
-  ConstHeads q, k, v, output, d_output;
+  AttentionProblem problem{};
+  ConstHeads q{}, k{}, v{}, output{}, d_output{};
   const float* log_sum_exp = nullptr;
   int64_t log_sum_exp_stride = 0;
-  MutableHeads dq, dk, dv;
+  MutableHeads dq{}, dk{}, dv{};
 };
 void attention_backward(const AttentionBackward& call);
 

@@ -9,7 +9,7 @@ namespace weft::kernels {
 // Cross-entropy of rows of logits (rows, v) against target ids, with label smoothing ε (Szegedy et al. 2016, PyTorch's
 // convention: the target distribution is (1 − ε)·onehot + ε/v). Rows whose target is `ignore_id` count nothing.
 struct CrossEntropyRows {
-  ConstMatrix logits;               // f32 or bf16
+  ConstMatrix logits{};               // f32 or bf16
   const int32_t* targets = nullptr;  // (rows): ignore_id or in [0, v)
   int32_t ignore_id = -100;
   float label_smoothing = 0.0f;

@@ -8,7 +8,7 @@ namespace weft::kernels {
 // Nothing is stored: backward asks the same counter again. probability 0 means none.
 struct Dropout {
   float probability = 0.0f;
-  Rng rng;
+  Rng rng{};
 };
 
 }  // namespace weft::kernels

@@ -15,7 +15,7 @@ enum class Transpose { no, yes };
 struct MatmulEpilogue {
   const float* bias = nullptr;  // (n)
   Activation activation = Activation::none;
-  ConstMatrix residual;         // (m, n), f32 or bf16; data null: none
+  ConstMatrix residual{};         // (m, n), f32 or bf16; data null: none
   bool accumulate = false;
 };
 

@@ -17,13 +17,13 @@ enum class NormKind { layer_norm, rms_norm };
 struct NormForward {
   NormKind kind = NormKind::layer_norm;
   float epsilon = 1e-5f;
-  ConstMatrix x;
-  ConstMatrix residual;            // data null: none
-  Dropout dropout;                 // of the residual
+  ConstMatrix x{};
+  ConstMatrix residual{};            // data null: none
+  Dropout dropout{};                 // of the residual
   const float* gamma = nullptr;    // (d)
   const float* beta = nullptr;     // (d) or null
-  MutableMatrix sum;               // data null: not wanted (allowed only without residual)
-  MutableMatrix y;
+  MutableMatrix sum{};               // data null: not wanted (allowed only without residual)
+  MutableMatrix y{};
   float* mean = nullptr;           // (rows), layer_norm only; null: not kept
   float* rstd = nullptr;           // (rows); null: not kept
 };
@@ -34,16 +34,16 @@ void norm_forward(const NormForward& problem);
 // in a fixed order, so that the result does not depend on the thread count.
 struct NormBackward {
   NormKind kind = NormKind::layer_norm;
-  ConstMatrix s;                   // the input of the norm: x, or sum where there was a residual
-  ConstMatrix dy;
-  ConstMatrix dsum;                // gradient that reaches `sum` from elsewhere; data null: none
+  ConstMatrix s{};                   // the input of the norm: x, or sum where there was a residual
+  ConstMatrix dy{};
+  ConstMatrix dsum{};                // gradient that reaches `sum` from elsewhere; data null: none
   const float* mean = nullptr;     // layer_norm only
   const float* rstd = nullptr;
   const float* gamma = nullptr;
-  Dropout dropout;                 // of the residual, as in the forward pass
-  MutableMatrix dx;                // data null: not wanted
+  Dropout dropout{};                 // of the residual, as in the forward pass
+  MutableMatrix dx{};                // data null: not wanted
   bool accumulate_dx = false;
-  MutableMatrix dresidual;         // data null: not wanted
+  MutableMatrix dresidual{};         // data null: not wanted
   float* dgamma = nullptr;         // null: not wanted
   float* dbeta = nullptr;          // null: not wanted
   bool accumulate_parameters = false;

@@ -115,6 +115,25 @@ HWY_INLINE void for_lanes(int64_t count, const Body& body) {
   if (i < count) body(i, SomeLanes{count - i});
 }
 
+// Σ term(i, part) over [0, count): four running vectors, so that additions need not wait for each other. Lanes beyond a
+// part count nothing, whatever the term gives there.
+template <typename Term>
+HWY_INLINE float sum_lanes(int64_t count, const Term& term) {
+  const int64_t lanes = lane_count();
+  const FloatVec zero = hn::Zero(Floats());
+  FloatVec s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    s0 = hn::Add(s0, term(i, FullLanes()));
+    s1 = hn::Add(s1, term(i + lanes, FullLanes()));
+    s2 = hn::Add(s2, term(i + 2 * lanes, FullLanes()));
+    s3 = hn::Add(s3, term(i + 3 * lanes, FullLanes()));
+  }
+  for (; i + lanes <= count; i += lanes) s0 = hn::Add(s0, term(i, FullLanes()));
+  if (i < count) s1 = hn::Add(s1, keep_lanes(term(i, SomeLanes{count - i}), zero, SomeLanes{count - i}));
+  return sum_of(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
+}
+
 // Calls body(float()) or body(BFloat16()) according to `dtype`, which the caller has checked to be f32 or bf16:
 //   with_element(x.dtype, [&](auto element) HWY_ATTR { using T = decltype(element); … });
 template <typename Body>

@@ -1,0 +1,211 @@
+#include "weft/models/transformer_config.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/base/suggest.h"
+
+namespace weft::models {
+
+namespace {
+
+using kernels::Activation;
+using kernels::NormKind;
+using kernels::RotaryLayout;
+using nn::Initialisation;
+using nn::Positions;
+using nn::Wiring;
+
+template <typename E>
+using Names = std::span<const std::pair<std::string_view, E>>;
+
+constexpr std::pair<std::string_view, Wiring> kWirings[] = {{"pre_norm", Wiring::pre_norm},
+                                                            {"post_norm", Wiring::post_norm},
+                                                            {"block_input", Wiring::block_input},
+                                                            {"b2t", Wiring::b2t}};
+constexpr std::pair<std::string_view, Positions> kPositions[] = {{"none", Positions::none},
+                                                                 {"sinusoidal", Positions::sinusoidal},
+                                                                 {"learned", Positions::learned},
+                                                                 {"rotary", Positions::rotary}};
+constexpr std::pair<std::string_view, NormKind> kNorms[] = {{"layer_norm", NormKind::layer_norm},
+                                                            {"rms_norm", NormKind::rms_norm}};
+constexpr std::pair<std::string_view, Activation> kActivations[] = {{"relu", Activation::relu},
+                                                                    {"gelu", Activation::gelu},
+                                                                    {"gelu_tanh", Activation::gelu_tanh},
+                                                                    {"silu", Activation::silu}};
+constexpr std::pair<std::string_view, RotaryLayout> kLayouts[] = {{"interleaved", RotaryLayout::interleaved},
+                                                                  {"half_split", RotaryLayout::half_split}};
+constexpr std::pair<std::string_view, Initialisation> kInitialisations[] = {
+    {"normal", Initialisation::normal},
+    {"scaled_normal", Initialisation::scaled_normal},
+    {"xavier_uniform", Initialisation::xavier_uniform},
+    {"xavier_normal", Initialisation::xavier_normal}};
+
+Names<Wiring> names_of(Wiring) { return kWirings; }
+Names<Positions> names_of(Positions) { return kPositions; }
+Names<NormKind> names_of(NormKind) { return kNorms; }
+Names<Activation> names_of(Activation) { return kActivations; }
+Names<RotaryLayout> names_of(RotaryLayout) { return kLayouts; }
+Names<Initialisation> names_of(Initialisation) { return kInitialisations; }
+
+// Calls visit(key, member) for every setting: the one list that reading, writing and checking of keys share.
+template <typename Config, typename Visit>
+void for_each_setting(Config& config, Visit visit) {
+  visit("vocab_size", config.vocab_size);
+  visit("max_length", config.max_length);
+  visit("d_model", config.d_model);
+  visit("layers", config.layers);
+  visit("heads", config.heads);
+  visit("kv_heads", config.kv_heads);
+  visit("head_dim", config.head_dim);
+  visit("d_ff", config.d_ff);
+  visit("wiring", config.wiring);
+  visit("norm", config.norm);
+  visit("norm_epsilon", config.norm_epsilon);
+  visit("final_norm", config.final_norm);
+  visit("activation", config.activation);
+  visit("gated", config.gated);
+  visit("attention_bias", config.attention_bias);
+  visit("feed_forward_bias", config.feed_forward_bias);
+  visit("norm_bias", config.norm_bias);
+  visit("output_bias", config.output_bias);
+  visit("positions", config.positions);
+  visit("rotary_layout", config.rotary_layout);
+  visit("rotary_dim", config.rotary_dim);
+  visit("rotary_base", config.rotary_base);
+  visit("tie_embeddings", config.tie_embeddings);
+  visit("scale_embeddings", config.scale_embeddings);
+  visit("dropout", config.dropout);
+  visit("attention_dropout", config.attention_dropout);
+  visit("initialisation", config.initialisation);
+  visit("initial_deviation", config.initial_deviation);
+}
+
+void read(const JsonView& value, int64_t& into) { into = value.as<int64_t>(); }
+void read(const JsonView& value, double& into) { into = value.as<double>(); }
+void read(const JsonView& value, bool& into) { into = value.as<bool>(); }
+template <typename E>
+  requires std::is_enum_v<E>
+void read(const JsonView& value, E& into) {
+  const auto text = value.as<std::string>();
+  std::vector<std::string_view> known;
+  for (const auto& [name, choice] : names_of(into)) {
+    if (name == text) {
+      into = choice;
+      return;
+    }
+    known.push_back(name);
+  }
+  fail<FormatError>("{}: there is no \"{}\"{}", value.place(), text, suggestion(text, known));
+}
+
+Json written(int64_t value) { return value; }
+Json written(double value) { return value; }
+Json written(bool value) { return value; }
+template <typename E>
+  requires std::is_enum_v<E>
+Json written(E value) {
+  for (const auto& [name, choice] : names_of(value)) {
+    if (choice == value) return std::string(name);
+  }
+  fail("model: a setting has no name for value {}", static_cast<int>(value));
+}
+
+void check_probability(std::string_view key, double value) {
+  require(value >= 0.0 && value < 1.0, "model.{}: expected a probability in [0, 1), got {}", key, value);
+}
+
+void check_size(std::string_view key, int64_t value, int64_t largest) {
+  require(value > 0 && value <= largest, "model.{}: expected a whole number from 1 to {}, got {}", key, largest, value);
+}
+
+}  // namespace
+
+void TransformerConfig::resolve() {
+  constexpr int64_t largest = int64_t{1} << 24;
+  check_size("vocab_size", vocab_size, largest);
+  check_size("max_length", max_length, largest);
+  check_size("d_model", d_model, 1 << 17);
+  check_size("layers", layers, 4096);
+  check_size("heads", heads, 1 << 14);
+  if (kv_heads == 0) kv_heads = heads;
+  require(kv_heads > 0 && heads % kv_heads == 0, "model: heads {} is not a multiple of kv_heads {}", heads, kv_heads);
+  if (head_dim == 0) {
+    require(d_model % heads == 0, "model: d_model {} is not a multiple of heads {}; set head_dim or change one of them",
+            d_model, heads);
+    head_dim = d_model / heads;
+  }
+  check_size("head_dim", head_dim, 1 << 14);
+  if (d_ff == 0) d_ff = gated ? (8 * d_model / 3 + 31) / 32 * 32 : 4 * d_model;
+  check_size("d_ff", d_ff, 1 << 20);
+  require(std::isfinite(norm_epsilon) && norm_epsilon > 0.0, "model.norm_epsilon: expected a number above 0, got {}",
+          norm_epsilon);
+  require(initial_deviation > 0.0 && std::isfinite(initial_deviation),
+          "model.initial_deviation: expected a number above 0, got {}", initial_deviation);
+  check_probability("dropout", dropout);
+  check_probability("attention_dropout", attention_dropout);
+  if (positions == Positions::rotary) {
+    if (rotary_dim == 0) rotary_dim = head_dim;
+    require(rotary_dim > 0 && rotary_dim % 2 == 0 && rotary_dim <= head_dim,
+            "model.rotary_dim: expected an even number up to head_dim {}, got {}", head_dim, rotary_dim);
+    require(std::isfinite(rotary_base) && rotary_base > 1.0, "model.rotary_base: expected a number above 1, got {}",
+            rotary_base);
+  }
+  require(activation != Activation::none, "model.activation: expected relu, gelu, gelu_tanh or silu");
+}
+
+TransformerConfig TransformerConfig::from_json(const JsonView& json) {
+  TransformerConfig config;
+  std::vector<std::string_view> known = {"model_type", "architecture"};
+  for_each_setting(config, [&](std::string_view key, auto&) { known.push_back(key); });
+  json.allow_only(known);
+  for_each_setting(config, [&](std::string_view key, auto& member) {
+    if (json.has(key)) read(json.at(key), member);
+  });
+  return config;
+}
+
+Json TransformerConfig::to_json() const {
+  Json json = Json::object();
+  for_each_setting(*this, [&](std::string_view key, const auto& member) { json[std::string(key)] = written(member); });
+  return json;
+}
+
+nn::EmbeddingConfig TransformerConfig::embedding_config() const {
+  return {.vocab_size = vocab_size,
+          .d_model = d_model,
+          .max_length = max_length,
+          .positions = positions,
+          .scale = scale_embeddings,
+          .dropout = dropout,
+          .initialisation = {initialisation, initial_deviation, layers}};
+}
+
+nn::TransformerStackConfig TransformerConfig::stack_config() const {
+  const nn::WeightInitialisation weights{initialisation, initial_deviation, layers};
+  nn::AttentionConfig attention{.d_model = d_model,
+                                .heads = heads,
+                                .kv_heads = kv_heads,
+                                .head_dim = head_dim,
+                                .bias = attention_bias,
+                                .dropout = attention_dropout,
+                                .rotary = {},
+                                .initialisation = weights};
+  if (positions == Positions::rotary) attention.rotary = kernels::Rotary{rotary_layout, rotary_dim, rotary_base};
+  return {.layers = layers,
+          .block = {.wiring = wiring,
+                    .attention = attention,
+                    .feed_forward = {.d_model = d_model,
+                                     .d_ff = d_ff,
+                                     .activation = activation,
+                                     .gated = gated,
+                                     .bias = feed_forward_bias,
+                                     .initialisation = weights},
+                    .norm = {.d = d_model, .kind = norm, .epsilon = norm_epsilon, .bias = norm_bias},
+                    .dropout = dropout},
+          .final_norm = final_norm};
+}
+
+}  // namespace weft::models

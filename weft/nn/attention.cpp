@@ -1,0 +1,146 @@
+#include "weft/nn/attention.h"
+
+#include <cstring>
+
+#include "weft/base/error.h"
+#include "weft/ops/attention.h"
+#include "weft/ops/rotary.h"
+
+namespace weft::nn {
+
+namespace {
+
+AttentionConfig checked(AttentionConfig config, const std::string& path) {
+  require(config.heads > 0 && config.d_model > 0, "attention {}: heads and d_model are positive, got {} and {}", path,
+          config.heads, config.d_model);
+  if (config.kv_heads == 0) config.kv_heads = config.heads;
+  require(config.kv_heads > 0 && config.heads % config.kv_heads == 0,
+          "attention {}: heads {} is not a multiple of kv_heads {}", path, config.heads, config.kv_heads);
+  if (config.head_dim == 0) {
+    require(config.d_model % config.heads == 0, "attention {}: d_model {} is not a multiple of heads {}", path,
+            config.d_model, config.heads);
+    config.head_dim = config.d_model / config.heads;
+  }
+  require(!config.rotary || config.kind == AttentionKind::self, "attention {}: rotary positions are for self-attention",
+          path);
+  return config;
+}
+
+ops::AttentionOptions options_of(const AttentionConfig& config, const Context& ctx, const AttentionCall& call) {
+  return {.heads = config.heads,
+          .kv_heads = config.kv_heads,
+          .head_dim = config.head_dim,
+          .dropout = config.dropout,
+          .need_weights = call.need_weights || ctx.trace != nullptr};
+}
+
+// Copies columns [column, column + width) of the rows of new tokens behind the tokens that the cache holds.
+void append(const Tensor& rows, int64_t column, const std::vector<kernels::AttentionSegment>& segments, const KvCache& cache,
+            Tensor& into) {
+  const auto element = static_cast<int64_t>(size_of(rows.dtype()));
+  const int64_t width = into.dim(-1);
+  const int64_t row_bytes = rows.dim(-1) * element;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const int64_t first = static_cast<int64_t>(i) * cache.capacity() + cache.length(static_cast<int64_t>(i));
+    for (int64_t t = 0; t < segments[i].q_length; ++t) {
+      std::memcpy(into.raw() + (first + t) * width * element,
+                  rows.raw() + (segments[i].q_begin + t) * row_bytes + column * element,
+                  static_cast<size_t>(width * element));
+    }
+  }
+}
+
+}  // namespace
+
+Attention::Attention(Scope scope, const AttentionConfig& config)
+    : config_(checked(config, scope.path())), path_(scope.path()) {
+  const int64_t q_width = config_.heads * config_.head_dim;
+  const int64_t kv_width = config_.kv_heads * config_.head_dim;
+  const auto projection = [&](int64_t out, int64_t fan_out) {
+    return LinearConfig{.in = config_.d_model,
+                        .out = out,
+                        .bias = config_.bias,
+                        .weight = config_.initialisation.weight(config_.d_model, fan_out)};
+  };
+  if (config_.kind == AttentionKind::self) {
+    qkv_.emplace(scope / "qkv", projection(q_width + 2 * kv_width, q_width));
+  } else {
+    query_.emplace(scope / "query", projection(q_width, q_width));
+    kv_.emplace(scope / "kv", projection(2 * kv_width, kv_width));
+  }
+  output_.emplace(scope / "output", LinearConfig{.in = q_width,
+                                                 .out = config_.d_model,
+                                                 .bias = config_.bias,
+                                                 .weight = config_.initialisation.residual_weight(
+                                                     q_width, config_.d_model)});
+}
+
+AttentionResult Attention::forward(Context& ctx, const Variable& query, const Variable& memory,
+                                   const AttentionCall& call) const {
+  require(query.defined() && query.dim(-1) == config_.d_model, "attention {}: queries are (…, {}), got {}", path_,
+          config_.d_model, query.defined() ? query.shape() : Shape{});
+  AttentionResult result;
+  if (config_.kind == AttentionKind::self) {
+    require(!memory.defined() || memory.value().raw() == query.value().raw(),
+            "attention {}: self-attention has no memory but its queries; configure it as cross-attention", path_);
+    result = attend_self(ctx, query, call);
+  } else {
+    require(memory.defined() && memory.dim(-1) == config_.d_model, "attention {}: the memory is (…, {}), got {}", path_,
+            config_.d_model, memory.defined() ? memory.shape() : Shape{});
+    result = attend_cross(ctx, query, memory, call);
+  }
+  if (ctx.trace != nullptr) ctx.trace->entries.push_back({path_, result.weights});
+  if (!call.need_weights) result.weights = Tensor();
+  result.output = output_->forward(ctx, result.output);
+  return result;
+}
+
+AttentionResult Attention::attend_self(Context& ctx, const Variable& x, const AttentionCall& call) const {
+  Variable qkv = qkv_->forward(ctx, x);
+  if (config_.rotary) {
+    require(call.position_ids.defined(), "attention {}: rotary positions need position ids", path_);
+    qkv = ops::rotary(ctx, qkv, *config_.rotary, config_.heads + config_.kv_heads, config_.head_dim, call.position_ids);
+  }
+  if (call.cache != nullptr) return attend_cached(ctx, qkv, call);
+  const int64_t keys = config_.heads * config_.head_dim;
+  const int64_t values = keys + config_.kv_heads * config_.head_dim;
+  ops::AttentionOutput output =
+      ops::attention(ctx, {qkv, 0}, {qkv, keys}, {qkv, values}, call.mask, options_of(config_, ctx, call));
+  return {std::move(output.output), std::move(output.weights)};
+}
+
+AttentionResult Attention::attend_cached(Context& ctx, const Variable& qkv, const AttentionCall& call) const {
+  KvCache& cache = *call.cache;
+  require(!qkv.edge().wanted(), "attention {}: a cache serves inference; run without a tape", path_);
+  require(static_cast<int64_t>(call.mask.segments.size()) == cache.batch(),
+          "attention {}: the mask has {} sequences, the cache {}", path_, call.mask.segments.size(), cache.batch());
+  KvCacheLayer& layer = cache.layer(call.cache_layer);
+  require(layer.keys.dtype() == qkv.dtype(), "attention {}: the cache holds {}, the precision asks for {}", path_,
+          name_of(layer.keys.dtype()), name_of(qkv.dtype()));
+  Mask mask = call.mask;
+  for (int64_t i = 0; i < cache.batch(); ++i) {
+    kernels::AttentionSegment& segment = mask.segments[static_cast<size_t>(i)];
+    segment.k_begin = i * cache.capacity();
+    segment.k_length = cache.length(i) + segment.q_length;
+    require(segment.k_length <= cache.capacity(), "attention {}: sequence {} would have {} tokens, the cache holds {}",
+            path_, i, segment.k_length, cache.capacity());
+  }
+  const int64_t keys = config_.heads * config_.head_dim;
+  const int64_t values = keys + config_.kv_heads * config_.head_dim;
+  append(qkv.value(), keys, mask.segments, cache, layer.keys);
+  append(qkv.value(), values, mask.segments, cache, layer.values);
+  ops::AttentionOutput output = ops::attention(ctx, {qkv, 0}, {layer.keys, 0}, {layer.values, 0}, mask,
+                                               options_of(config_, ctx, call));
+  return {std::move(output.output), std::move(output.weights)};
+}
+
+AttentionResult Attention::attend_cross(Context& ctx, const Variable& query, const Variable& memory,
+                                        const AttentionCall& call) const {
+  const Variable q = query_->forward(ctx, query);
+  const Variable kv = kv_->forward(ctx, memory);
+  ops::AttentionOutput output = ops::attention(ctx, {q, 0}, {kv, 0}, {kv, config_.kv_heads * config_.head_dim}, call.mask,
+                                               options_of(config_, ctx, call));
+  return {std::move(output.output), std::move(output.weights)};
+}
+
+}  // namespace weft::nn

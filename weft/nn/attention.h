@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+
+#include "weft/autograd/context.h"
+#include "weft/kernels/rotary.h"
+#include "weft/nn/initialisation.h"
+#include "weft/nn/kv_cache.h"
+#include "weft/nn/linear.h"
+#include "weft/ops/mask.h"
+
+namespace weft::nn {
+
+// Where keys and values come from: the queries' own sequence, or another one (the encoder's output).
+enum class AttentionKind { self, cross };
+
+struct AttentionConfig {
+  AttentionKind kind = AttentionKind::self;
+  int64_t d_model = 0;
+  int64_t heads = 1;
+  int64_t kv_heads = 0;  // divides heads; 0: heads; 1: multi-query (Shazeer 2019)
+  int64_t head_dim = 0;  // 0: d_model / heads
+  bool bias = true;
+  double dropout = 0.0;  // of the weights
+  std::optional<kernels::Rotary> rotary;
+  WeightInitialisation initialisation;
+};
+
+// What differs from call to call.
+struct AttentionCall {
+  Mask mask;
+  Tensor position_ids;       // i32, one per query row; needed with rotary positions
+  KvCache* cache = nullptr;  // self-attention: keys and values of earlier tokens; the new ones are written behind them
+  int64_t cache_layer = 0;
+  bool need_weights = false;
+};
+
+struct AttentionResult {
+  Variable output;  // (…, d_model)
+  Tensor weights;   // (b, h, q, k) f32; undefined unless asked for
+};
+
+// Multi-head attention (Vaswani et al. 2017) with its projections; grouped, multi-query, causal and cross are settings.
+// Parameters: self: qkv.weight ((heads + 2 · kv_heads) · head_dim, d_model) with rows [queries | keys | values], qkv.bias;
+// cross: query.weight, query.bias, kv.weight (2 · kv_heads · head_dim, d_model), kv.bias; both: output.weight (d_model, heads · head_dim),
+// output.bias.
+class Attention {
+ public:
+  Attention(Scope scope, const AttentionConfig& config);
+
+  // query (…, d_model); memory (…, d_model) for cross, undefined or the query itself for self. Maps go to ctx.trace as well.
+  AttentionResult forward(Context& ctx, const Variable& query, const Variable& memory,
+                          const AttentionCall& call = {}) const;
+
+ private:
+  AttentionResult attend_self(Context& ctx, const Variable& x, const AttentionCall& call) const;
+  AttentionResult attend_cross(Context& ctx, const Variable& query, const Variable& memory,
+                               const AttentionCall& call) const;
+  AttentionResult attend_cached(Context& ctx, const Variable& qkv, const AttentionCall& call) const;
+
+  AttentionConfig config_;
+  std::string path_;
+  std::optional<Linear> qkv_, query_, kv_;
+  std::optional<Linear> output_;
+};
+
+}  // namespace weft::nn

@@ -1,0 +1,22 @@
+#include "weft/nn/transformer_stack.h"
+
+#include "weft/base/error.h"
+
+namespace weft::nn {
+
+TransformerStack::TransformerStack(Scope scope, const TransformerStackConfig& config) {
+  require(config.layers > 0, "transformer: at least one layer, got {}", config.layers);
+  for (int64_t i = 0; i < config.layers; ++i) blocks_.emplace_back(scope / "blocks" / i, config.block);
+  if (config.final_norm) final_norm_.emplace(scope / "final_norm", config.block.norm);
+}
+
+Variable TransformerStack::forward(Context& ctx, Variable x, AttentionCall call) const {
+  call.cache_layer = 0;
+  for (const TransformerBlock& block : blocks_) {
+    x = block.forward(ctx, x, call);
+    ++call.cache_layer;
+  }
+  return final_norm_ ? final_norm_->forward(ctx, x, ctx.compute_dtype()) : x;
+}
+
+}  // namespace weft::nn
