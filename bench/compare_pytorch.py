@@ -23,7 +23,7 @@ PRESETS = {
     "count": dict(layers=6, heads=8, d=256, d_ff=1024, vocabulary=103, context=16, batch=320, activation="relu",
                   wiring="block_input", positions="sinusoidal", tied=False, feed_forward_bias=False, output_bias=True,
                   final_norm=False),
-    "char-gpt": dict(layers=6, heads=6, d=384, d_ff=1536, vocabulary=65, context=256, batch=32),
+    "char-gpt": dict(layers=6, heads=6, d=384, d_ff=1536, vocabulary=65, context=256, batch=32, activation="gelu"),
     "gpt2-124m": dict(layers=12, heads=12, d=768, d_ff=3072, vocabulary=50257, context=512, batch=4),
 }
 GPT2 = dict(activation="gelu_tanh", wiring="pre_norm", positions="learned", tied=True, feed_forward_bias=True,
@@ -35,11 +35,12 @@ def settings_of(preset):
     return {**GPT2, **PRESETS[preset]}
 
 
-def gflop_per_step(settings, parameters):
-    """6 × parameters × tokens, and 12 × layers × d × context per token for attention (the masked half counted too)."""
-    tokens = settings["batch"] * settings["context"]
-    attention = 12 * settings["layers"] * settings["d"] * settings["context"]
-    return (6 * parameters + attention) * tokens / 1e9
+def gflop_per_step(settings):
+    """As `weft bench train` counts: 6 × numbers of the multiplied matrices × tokens, and attention in full."""
+    d, tokens = settings["d"], settings["batch"] * settings["context"]
+    multiplied = settings["layers"] * (4 * d * d + 2 * d * settings["d_ff"]) + d * settings["vocabulary"]
+    attention = 12 * settings["layers"] * d * settings["context"]
+    return (6 * multiplied + attention) * tokens / 1e9
 
 
 # The PyTorch side: runs in a process of its own, so that its threads and its memory are only its own.
@@ -74,7 +75,8 @@ def build_model(settings, attention_form):
     class Block(nn.Module):
         def __init__(self):
             super().__init__()
-            activation = nn.ReLU() if settings["activation"] == "relu" else nn.GELU(approximate="tanh")
+            activation = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}[
+                settings["activation"]]
             bias = settings["feed_forward_bias"]
             self.attention = Attention()
             self.attention_norm = nn.LayerNorm(d)
@@ -169,11 +171,9 @@ def run_worker(arguments):
         start = time.perf_counter()
         step()
         milliseconds.append(1e3 * (time.perf_counter() - start))
-    parameters = sum(p.numel() for p in model.parameters())
     print(json.dumps({
         "milliseconds": milliseconds,
-        "parameters": parameters,
-        "gflop_per_step": gflop_per_step(settings, parameters),
+        "parameters": sum(p.numel() for p in model.parameters()),
         "optimizer": optimizer_kind,
         "process_threads": len(os.listdir("/proc/self/task")),
         "thread_pools": thread_pools(),
@@ -245,7 +245,7 @@ def compare(arguments, preset, precision):
     chosen = forms[0]
     times = [ms for run, _ in runs[chosen] for ms in run["milliseconds"]]
     first = runs[chosen][0][0]
-    gflop = first["gflop_per_step"]
+    gflop = gflop_per_step(settings)
     result = {
         "preset": preset,
         "precision": precision,
@@ -259,6 +259,10 @@ def compare(arguments, preset, precision):
             result["pytorch"][f"ms_with_{form}"] = statistics.median(runs[form][0][0]["milliseconds"])
     if arguments.weft:
         reports = [run for run, _ in runs["weft"]]
+        for report in reports:
+            if abs(report["gflop_per_step"] / gflop - 1) > 1e-6:
+                sys.exit(f"compare_pytorch: weft counts {report['gflop_per_step']} GFLOP a step, {gflop} expected: "
+                         f"the preset {preset} is another model there")
         medians = [report["ms_per_step"]["median"] for report in reports]
         minimum = min(report["ms_per_step"]["min"] for report in reports)
         result["weft"] = figures(settings, medians, minimum, gflop, max(memory for _, memory in runs["weft"]))

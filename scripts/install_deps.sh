@@ -8,6 +8,7 @@ packages=(
   g++ cmake ninja-build
   libdnnl-dev libhwy-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev
+  ocl-icd-opencl-dev # not used by weft: the CMake package of libdnnl-dev in Debian 12 does not load without it
 )
 case "${1:-}" in
   "") ;;
@@ -42,7 +43,7 @@ if [ "$(id -u)" -ne 0 ]; then
   if ! command -v sudo > /dev/null; then
     {
       echo "error: install_deps: packages are missing, and this user is neither root nor has sudo. As root, run:"
-      echo "  apt-get update && apt-get install --yes ${missing[*]}"
+      echo "  apt-get update && apt-get install --yes ${missing[*]:-clang-format-14}"
     } >&2
     exit 1
   fi

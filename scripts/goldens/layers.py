@@ -104,7 +104,7 @@ def attention_cases():
 
 def attention_case(name, *, b, q, k=None, causal=False, lengths=None, k_lengths=None, allowed_shape=None, **changes):
     config = {**DEFAULTS, "positions": "none", **changes}
-    case = Case(f"attention_layer/{name}", causal=causal, cross=k is not None, **config)
+    case = Case(f"attention_layer/{name}", causal=causal, cross=k is not None, model=config)
     x = case.input("x", (b, q, config["d_model"]))
     memory = None if k is None else case.input("memory", (b, k, config["d_model"]))
     add_parameters(case, reference.attention_shapes(config, "", cross=k is not None))
@@ -135,7 +135,7 @@ def feed_forward_cases():
         for gated in (False, True):
             name = f"feed_forward/{activation}{'_gated' if gated else ''}"
             config = {**DEFAULTS, "activation": activation, "gated": gated, "feed_forward_bias": activation != "silu"}
-            case = Case(name, **config)
+            case = Case(name, model=config)
             x = case.input("x", (2, 4, 32))
             up = (2 if gated else 1) * config["d_ff"]
             add_parameters(case, reference.linear_shapes("up.", 32, up, config["feed_forward_bias"]))
@@ -155,7 +155,7 @@ def block_cases():
 def block_case(name, **changes):
     config = {**DEFAULTS, "positions": "none", **changes}
     b, s = 2, 7
-    case = Case(f"block/{name}", causal=True, **config)
+    case = Case(f"block/{name}", causal=True, model=config)
     x = case.input("x", (b, s, config["d_model"]))
     add_parameters(case, reference.block_shapes(config, ""))
     position_ids = None
@@ -170,15 +170,16 @@ def model_cases():
     yield model_case("gpt2", (12, 12), **GPT2)
     yield model_case("llama", (12, 12), **LLAMA)
     yield model_case("notes", (12, 12), **NOTES)
-    yield model_case("notes_padded", (12, 5, 8), **{**NOTES, "layers": 1})
+    yield model_case("notes_padded", (12, 5, 8), **{**NOTES, "layers": 1, "activation": "gelu"})
     yield model_case("llama_padded", (3, 12), **{**LLAMA, "layers": 1})
-    b2t = {"wiring": "b2t", "scale_embeddings": True, "final_norm": True, "tie_embeddings": True, "layers": 1}
+    b2t = {"wiring": "b2t", "scale_embeddings": True, "final_norm": True, "tie_embeddings": True, "layers": 1,
+           "activation": "gelu"}
     yield model_case("b2t_scaled", (10, 10), **{**NOTES, **b2t})
 
 
 def model_case(name, lengths, **changes):
     config = {**DEFAULTS, **changes}
-    case = Case(f"causal_lm/{name}", **config)
+    case = Case(f"causal_lm/{name}", model=config)
     b, s, v = len(lengths), max(lengths), config["vocab_size"]
     padded = min(lengths) < s
     ids = case.random.randint(1, v, (b, s))
@@ -191,6 +192,7 @@ def model_case(name, lengths, **changes):
     lengths = case.constant("lengths", lengths) if padded else None
     logits = reference.causal_lm(case.parameters, config, ids, lengths)
     loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    case.constant("counted", (targets != -100).numpy(), numpy.uint8)
     case.result("logits", logits)
     case.result("loss", loss)
     case.backward(loss)

@@ -108,7 +108,7 @@ def curve_case(name, **changes):
     config = {**layers.DEFAULTS, **changes}
     training = {"learning_rate": 3e-3, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "weight_decay": 0.1,
                 "clip_norm": 1.0, "steps": 20}
-    case = Case(f"curve/{name}", **config, **training)
+    case = Case(f"curve/{name}", model=config, **training)
     # Counting upwards from a random id: something that 20 steps learn.
     counts = (case.random.randint(0, config["vocab_size"], (20, 4, 1)) + numpy.arange(13)) % config["vocab_size"]
     ids, targets = case.constant("ids", counts[..., :-1]), case.constant("targets", counts[..., 1:])

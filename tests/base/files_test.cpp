@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include <csignal>
 
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
@@ -77,8 +79,7 @@ TEST(AtomicFile, TwoWritersDoNotMix) {
   EXPECT_EQ(read_file(folder / "a"), "11");
 }
 
-TEST(AtomicFile, FailsOnAFullDevice) {
-  // /dev/full takes no byte; a link to it under the temporary name is not possible, so the write itself is tried.
+TEST(AtomicFile, FailuresNameThePath) {
   const TemporaryFolder folder;
   const std::string in_missing = (folder / "missing/a").string();
   EXPECT_EQ(message_of([&] { AtomicFile file(in_missing); }),
@@ -88,6 +89,24 @@ TEST(AtomicFile, FailsOnAFullDevice) {
             "cannot write " + (folder / "d").string() + ": Is a directory");
   EXPECT_EQ(message_of([&] { AtomicFile file(folder / ""); }),
             "cannot write \"" + (folder / "").string() + "\": it names no file");
+}
+
+// A limit on file sizes stands for a full disk: the system takes a part and refuses the rest.
+TEST(AtomicFile, AFailedWriteLeavesTheOldFileAndNothingElse) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "a").string();
+  write_file_atomically(path, "old");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{4096, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = message_of([&] { write_file_atomically(path, std::string(5000, 'x')); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(message, "cannot write " + path + ": File too large");
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(folder.count(), 1u);
 }
 
 TEST(Files, ReadErrorsNamePathAndReason) {

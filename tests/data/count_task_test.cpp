@@ -39,7 +39,9 @@ TEST(CountTask, SequencesAreThoseOfTheNotes) {
         ASSERT_GE(ids[i], 3);
         ASSERT_LT(ids[i], 103);
         EXPECT_EQ(targets[i], ids[i] >= 42 + 3 ? CountTask::eos_id : ids[i] + 1);
-        if (i + 1 < end) EXPECT_EQ(ids[i + 1], targets[i]);  // so nothing follows an EOS
+        if (i + 1 < end) {
+          EXPECT_EQ(ids[i + 1], targets[i]);  // so nothing follows an EOS
+        }
       }
     }
   }

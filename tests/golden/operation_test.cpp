@@ -98,7 +98,8 @@ class CrossEntropyGolden : public testing::TestWithParam<std::string> {
 TEST_P(CrossEntropyGolden, OfLogitsMatchesPyTorch) {
   const Golden golden(GetParam());
   Tape tape;
-  Context ctx{.tape = &tape};
+  Context ctx;
+  ctx.tape = &tape;
   const Variable logits = tape.watch(golden.tensor("outputs.logits"));
   const Variable loss = ops::cross_entropy(ctx, logits, golden.tensor("inputs.targets"), options_of(golden));
   expect_close("loss", loss.value(), golden.tensor("outputs.loss"), kForwardTolerance);
@@ -111,7 +112,8 @@ TEST_P(CrossEntropyGolden, FusedWithTheProjectionMatchesPyTorch) {
   const Golden golden(GetParam());
   ParameterStore store(golden.source());
   Tape tape;
-  Context ctx{.tape = &tape};
+  Context ctx;
+  ctx.tape = &tape;
   const Variable x = tape.watch(golden.tensor("inputs.x"));
   const Variable weight = parameter_or_none(golden, store, "weight");
   const Variable bias = parameter_or_none(golden, store, "bias");

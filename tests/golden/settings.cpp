@@ -30,6 +30,10 @@ kernels::Rotary rotary_of(const Golden& golden) {
           .base = golden.get<double>("rotary_base")};
 }
 
+models::TransformerConfig model_config_of(const Golden& golden) {
+  return models::TransformerConfig::from_json(JsonView(golden.config(), "golden").at("model"));
+}
+
 Mask mask_of(const Golden& golden, int64_t b, int64_t q, int64_t k) {
   const bool causal = golden.get<bool>("causal");
   Mask mask;

@@ -70,6 +70,13 @@ TEST_F(ModelWeightsTest, IndexAndShardsMustAgree) {
   EXPECT_EQ(message(), first_ + ": holds the tensor \"c\", which " + index_ + " does not place there");
 }
 
+TEST_F(ModelWeightsTest, ATensorInTwoShardsIsRefused) {
+  write("model-00001-of-00002.safetensors", {{"a", 1}, {"c", 3}});
+  write("model-00002-of-00002.safetensors", {{"c", 4}});
+  write_index({{"a", "model-00001-of-00002.safetensors"}, {"c", "model-00002-of-00002.safetensors"}});
+  EXPECT_EQ(message(), first_ + ": holds the tensor \"c\", which " + index_ + " does not place there");
+}
+
 TEST_F(ModelWeightsTest, BrokenIndex) {
   write_json(index_, {{"weights", 1}});
   EXPECT_EQ(message(), index_ + ": \"weight_map\" is missing");

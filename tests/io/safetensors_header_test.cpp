@@ -78,7 +78,7 @@ TEST_P(BrokenSafetensors, IsRefused) {
 const std::string needs = "expected an element type of safetensors such as F32, got ";
 
 INSTANTIATE_TEST_SUITE_P(
-    Table, BrokenSafetensors,
+    Frame, BrokenSafetensors,
     testing::Values(
         BrokenFile{"empty", "", "0 bytes are too few for a safetensors file"},
         BrokenFile{"seven_bytes", "1234567", "7 bytes are too few for a safetensors file"},
@@ -98,7 +98,12 @@ INSTANTIATE_TEST_SUITE_P(
                    "line 1, column 57: the key \"a\" stands twice in one object"},
         BrokenFile{"duplicate_field", with_fields(R"("dtype":"U8","dtype":"F32")"),
                    "line 1, column 27: the key \"dtype\" stands twice in one object"},
-        BrokenFile{"too_deep", with_fields(R"("shape":[[1]])"), "line 1, column 16: more than 3 levels of nesting"},
+        BrokenFile{"too_deep", with_fields(R"("shape":[[1]])"), "line 1, column 17: more than 3 levels of nesting"}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(
+    Entries, BrokenSafetensors,
+    testing::Values(
         BrokenFile{"metadata_number", safetensors_bytes(R"({"__metadata__":{"step":3}})", 0),
                    "__metadata__.step: expected a string, got 3"},
         BrokenFile{"metadata_array", safetensors_bytes(R"({"__metadata__":[]})", 0),
@@ -142,17 +147,22 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenFile{"offsets_backwards", with_fields(R"("dtype":"U8","shape":[8],"data_offsets":[8,0])"),
                    "w.data_offsets: [8, 0) does not lie within the 8 bytes of numbers"},
         BrokenFile{"offsets_past_end", with_fields(R"("dtype":"U8","shape":[9],"data_offsets":[0,9])"),
-                   "w.data_offsets: [0, 9) does not lie within the 8 bytes of numbers"},
-        BrokenFile{"hole_first", with_two(1, 4, 4, 8),
-                   "a: starts at byte 1 of the numbers, 1 bytes after the tensor before it"},
-        BrokenFile{"hole_between", with_two(0, 3, 5, 8),
-                   "b: starts at byte 5 of the numbers, 2 bytes after the tensor before it"},
-        BrokenFile{"overlap", with_two(0, 5, 3, 8),
-                   "b: starts at byte 3 of the numbers, inside the tensor that ends at 5"},
-        BrokenFile{"same_place", with_two(0, 8, 0, 8),
-                   "b: starts at byte 0 of the numbers, inside the tensor that ends at 8"},
-        BrokenFile{"trailing_data", with_two(0, 3, 3, 6), "2 bytes at the end belong to no tensor"},
-        BrokenFile{"no_tensor_but_data", safetensors_bytes("{}", 4), "4 bytes at the end belong to no tensor"}),
+                   "w.data_offsets: [0, 9) does not lie within the 8 bytes of numbers"}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(
+    Layout, BrokenSafetensors,
+    testing::Values(BrokenFile{"hole_first", with_two(1, 4, 4, 8),
+                               "a: starts at byte 1 of the numbers, and those from 0 on belong to no tensor"},
+                    BrokenFile{"hole_between", with_two(0, 3, 5, 8),
+                               "b: starts at byte 5 of the numbers, and those from 3 on belong to no tensor"},
+                    BrokenFile{"overlap", with_two(0, 5, 3, 8),
+                               "b: starts at byte 3 of the numbers, inside the tensor that ends at 5"},
+                    BrokenFile{"same_place", with_two(0, 8, 0, 8),
+                               "b: starts at byte 0 of the numbers, inside the tensor that ends at 8"},
+                    BrokenFile{"trailing_data", with_two(0, 3, 3, 6), "2 bytes at the end belong to no tensor"},
+                    BrokenFile{"no_tensor_but_data", safetensors_bytes("{}", 4),
+                               "4 bytes at the end belong to no tensor"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 std::string sample_file() {

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-
 #include "tests/io/safetensors_bytes.h"
 #include "tests/support/message_of.h"
 #include "tests/support/temporary_folder.h"
@@ -19,6 +17,7 @@ using testing::ElementsAre;
 using testing_support::message_of;
 using testing_support::safetensors_bytes;
 using testing_support::TemporaryFolder;
+using testing_support::write_unsynced;
 
 template <typename T>
 Tensor counting(const Shape& shape) {
@@ -191,7 +190,7 @@ TEST(Safetensors, RandomChangesOfAFileNeverCrash) {
     const Rng rng = Rng{.seed = 11, .stream = 0}.split(round);
     std::string changed = original;
     changed[rng.below(changed.size(), 0)] ^= static_cast<char>(1u << rng.below(8, 1));
-    std::ofstream(folder / "changed", std::ios::binary) << changed;
+    write_unsynced(folder / "changed", changed);
     try {
       const SafetensorsFile file(folder / "changed");
       for (const std::string& name : file.names()) bytes_of(file.tensor(name));

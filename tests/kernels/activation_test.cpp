@@ -138,6 +138,7 @@ TEST(Activation, PassesNanAndInfinity) {
       activation_backward(activation, x.view(), dy.view(), dx.view());
       const bool smooth = activation != Activation::none && activation != Activation::relu;
       EXPECT_EQ(std::isnan(dx.get(0, 0)), smooth);
+      EXPECT_EQ(dx.get(0, 2), static_cast<float>(portable::activation_slope(activation, 0.0)));
     }
   });
 }

@@ -51,7 +51,11 @@ TEST(PackedMatrix, RoundsAndReusesItsMemory) {
 // The same object with other sizes and types, and back.
 TEST(PackedMatrix, ChangesShape) {
   PackedMatrix packed;
-  for (const auto& [k, n, dtype] : {std::tuple{64, 96, DType::f32}, {10, 7, DType::bf16}, {64, 96, DType::f32}}) {
+  for (const auto& [k, n, dtype] : {std::tuple{64, 96, DType::f32},
+                                    {10, 96, DType::f32},
+                                    {10, 96, DType::bf16},
+                                    {10, 7, DType::bf16},
+                                    {64, 7, DType::bf16}}) {
     MatmulCase t{.m = 11, .n = n, .k = k};
     t.in = dtype;
     SCOPED_TRACE(to_string(t));

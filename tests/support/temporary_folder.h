@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace weft::testing_support {
 
@@ -33,5 +35,12 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+// Writes a file without syncing it. It is removed first, because some file systems sync a file that is cut and
+// rewritten.
+inline void write_unsynced(const std::filesystem::path& path, std::string_view bytes) {
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 }  // namespace weft::testing_support

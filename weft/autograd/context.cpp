@@ -34,11 +34,10 @@ Variable record(Context& ctx, std::string_view name, std::initializer_list<const
                 SingleBackward backward) {
   check_output(ctx, name, output);
   if (!is_recorded(ctx, inputs)) return Variable(std::move(output));
-  const int slot =
-      ctx.tape->record(name, {inputs.begin(), inputs.size()}, 1,
-                       [backward = std::move(backward)](BackwardPass& pass, OutputGradients gradients) {
-                         backward(pass, gradients[0]);
-                       });
+  const int slot = ctx.tape->record(name, {inputs.begin(), inputs.size()}, 1,
+                                    [backward = std::move(backward)](BackwardPass& pass, OutputGradients gradients) {
+                                      backward(pass, gradients[0]);
+                                    });
   return {std::move(output), slot};
 }
 
@@ -47,8 +46,8 @@ std::vector<Variable> record(Context& ctx, std::string_view name, std::initializ
   for (const Tensor& output : outputs) check_output(ctx, name, output);
   int slot = -1;
   if (is_recorded(ctx, inputs)) {
-    slot = ctx.tape->record(name, {inputs.begin(), inputs.size()}, static_cast<int>(outputs.size()),
-                            std::move(backward));
+    slot =
+        ctx.tape->record(name, {inputs.begin(), inputs.size()}, static_cast<int>(outputs.size()), std::move(backward));
   }
   std::vector<Variable> variables;
   for (Tensor& output : outputs) variables.emplace_back(std::move(output), slot < 0 ? -1 : slot++);

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// Element type of matrix products and of what flows between them. Master weights, softmax, norms, losses and every sum are f32
-// in both.
+// Element type of matrix products and of what flows between them. Master weights, softmax, norms, losses and every sum
+// are f32 in both.
 enum class Precision { f32, bf16 };
 
 Precision parse_precision(std::string_view name);  // "f32" or "bf16"; weft::UsageError otherwise
@@ -27,13 +27,13 @@ struct AttentionTrace {
 
 // What every forward call takes first. There is no global mode: inference is the same call without a tape.
 struct Context {
-  Tape* tape = nullptr;  // null: nothing is recorded
+  Tape* tape = nullptr;   // null: nothing is recorded
   bool training = false;  // dropout on
   Precision precision = Precision::f32;
-  Rng rng;                          // of this step; split() per site
+  Rng rng{};                        // of this step; split() per site
   AttentionTrace* trace = nullptr;  // null: no maps are kept
-  // Looks at every operation's output and throws at the first NaN or infinity, naming the operation: slow, for finding out where a
-  // run broke.
+  // Looks at every operation's output and throws at the first NaN or infinity, naming the operation: slow, for finding
+  // out where a run broke.
   bool check_finite = false;
   uint64_t sites = 0;  // how many sites have taken their stream so far
 
@@ -42,8 +42,8 @@ struct Context {
   Rng next_site() { return rng.split(sites++); }
 };
 
-// One output of an operation: the variable that carries `output`, recorded if there is a tape and some input wants a gradient.
-// Backward gets the gradient of the output, of the same shape and element type.
+// One output of an operation: the variable that carries `output`, recorded if there is a tape and some input wants a
+// gradient. Backward gets the gradient of the output, of the same shape and element type.
 using SingleBackward = std::function<void(BackwardPass&, const Tensor& output_gradient)>;
 Variable record(Context& ctx, std::string_view name, std::initializer_list<const Variable*> inputs, Tensor output,
                 SingleBackward backward);

@@ -13,16 +13,18 @@ struct GradientTarget {
   bool accumulate = false;
 };
 
-// One f32 gradient per parameter that a backward pass reached. Kept from step to step: clear() forgets the numbers and keeps the
-// memory, several backward passes without clear() between them add up.
+// One f32 gradient per parameter that a backward pass reached. Kept from step to step: clear() forgets the numbers and
+// keeps the memory, several backward passes without clear() between them add up.
 class Gradients {
  public:
   // The gradient, or null if nothing reached the parameter since the last clear().
   const Tensor* find(const Parameter& parameter) const;
   Tensor* find(const Parameter& parameter);
-  // Memory for the gradient of `parameter`, of its shape: to be written if nothing is there yet, to be added to otherwise.
+  // Memory for the gradient of `parameter`, of its shape: to be written if nothing is there yet, to be added to
+  // otherwise.
   GradientTarget target(const Parameter& parameter);
-  // Takes `gradient` over as it is if nothing is there yet and it has the right form; false: add it to target() instead.
+  // Takes `gradient` over as it is if nothing is there yet and it has the right form; false: add it to target()
+  // instead.
   bool adopt(const Parameter& parameter, Tensor&& gradient);
   void clear();
 

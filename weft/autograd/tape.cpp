@@ -25,6 +25,12 @@ Variable Tape::watch(const Tensor& value) {
   return {value, slots_++};
 }
 
+std::vector<std::string_view> Tape::operations() const {
+  std::vector<std::string_view> names;
+  for (const Node& node : nodes_) names.push_back(node.name);
+  return names;
+}
+
 Tensor Tape::gradient(const Variable& watched) const {
   for (const auto& [slot, tensor] : watched_gradients_) {
     if (slot == watched.edge().slot) return tensor;

@@ -7,7 +7,7 @@ namespace weft {
 
 // Where the gradient of a value goes: to the output of a recorded operation, to a parameter, or nowhere.
 struct GradientEdge {
-  int slot = -1;                          // of the tape
+  int slot = -1;  // of the tape
   const Parameter* parameter = nullptr;
 
   bool wanted() const { return slot >= 0 || parameter != nullptr; }

@@ -58,7 +58,8 @@ template <typename E = Error, typename... Args>
 // Throws `E` with the formatted message unless `condition` holds. Checks of public functions are always on.
 template <typename E = Error, typename... Args>
 void require(bool condition, LocatedFormat<std::type_identity_t<Args>...> message, Args&&... args) {
-  if (!condition) [[unlikely]] throw E(fmt::format(message.format, std::forward<Args>(args)...), message.where);
+  if (!condition) [[unlikely]]
+    throw E(fmt::format(message.format, std::forward<Args>(args)...), message.where);
 }
 
 }  // namespace weft

@@ -18,8 +18,8 @@ struct Rng {
   std::array<uint32_t, 4> block(uint64_t index) const;
 
   uint32_t bits(uint64_t index) const { return block(index / 4)[index % 4]; }
-  float uniform(uint64_t index) const;                  // [0, 1), 24 bits
-  float normal(uint64_t index) const;                   // mean 0, variance 1 (Box-Muller; takes words 2i and 2i + 1)
+  float uniform(uint64_t index) const;  // [0, 1), 24 bits
+  float normal(uint64_t index) const;   // mean 0, variance 1 (Box-Muller; takes words 2i and 2i + 1)
   bool bernoulli(double probability, uint64_t index) const;
   uint64_t below(uint64_t bound, uint64_t index) const;  // uniform in [0, bound), bound > 0
   std::vector<int64_t> permutation(int64_t count) const;

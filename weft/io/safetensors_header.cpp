@@ -59,7 +59,7 @@ uint64_t bytes_of(const std::vector<int64_t>& sizes, const TypeRow& type, const 
 
 SafetensorsEntry parse_entry(const std::string& name, const JsonView& value, uint64_t data_bytes) {
   value.allow_only({"dtype", "shape", "data_offsets"});
-  const TypeRow& type = type_row(value.at("dtype"));
+  const TypeRow type = type_row(value.at("dtype"));
   SafetensorsEntry entry{name, std::string(type.name), type.dtype, {}, 0, 0};
   const JsonView shape = value.at("shape");
   for (size_t i = 0; i < shape.size(); ++i) entry.sizes.push_back(static_cast<int64_t>(whole_number(shape.at(i))));
@@ -89,8 +89,8 @@ void check_cover(const std::vector<SafetensorsEntry>& entries, uint64_t data_byt
                         entry.name, entry.begin, covered);
     }
     if (entry.begin > covered) {
-      fail<FormatError>("{}: {}: starts at byte {} of the numbers, {} bytes after the tensor before it", source,
-                        entry.name, entry.begin, entry.begin - covered);
+      fail<FormatError>("{}: {}: starts at byte {} of the numbers, and those from {} on belong to no tensor", source,
+                        entry.name, entry.begin, covered);
     }
     covered = entry.end;
   }

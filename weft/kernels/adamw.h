@@ -20,8 +20,8 @@ struct AdamWStep {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  int64_t step = 1;               // counted from 1, for the bias corrections
-  double gradient_scale = 1.0;    // multiplies every gradient first: clipping and the mean over accumulated batches
+  int64_t step = 1;             // counted from 1, for the bias corrections
+  double gradient_scale = 1.0;  // multiplies every gradient first: clipping and the mean over accumulated batches
 };
 
 // AdamW (Loshchilov and Hutter 2019) with PyTorch's order of operations:

@@ -10,17 +10,17 @@ namespace weft::kernels {
 
 enum class Transpose { no, yes };
 
-// What happens to the product before it is stored: c = activation(a·b + bias) + residual, or c += a·b + bias with `accumulate`
-// (then no activation and no residual).
+// What happens to the product before it is stored: c = activation(a·b + bias) + residual, or c += a·b + bias with
+// `accumulate` (then no activation and no residual).
 struct MatmulEpilogue {
   const float* bias = nullptr;  // (n)
   Activation activation = Activation::none;
-  ConstMatrix residual{};         // (m, n), f32 or bf16; data null: none
+  ConstMatrix residual{};  // (m, n), f32 or bf16; data null: none
   bool accumulate = false;
 };
 
-// A weight matrix in the layout and element type that the product reads fastest. Made once per optimizer step (training) or
-// once (inference), used by any number of products. Holds its own memory.
+// A weight matrix in the layout and element type that the product reads fastest. Made once per optimizer step
+// (training) or once (inference), used by any number of products. Holds its own memory.
 class PackedMatrix {
  public:
   PackedMatrix();
@@ -45,8 +45,9 @@ class PackedMatrix {
   std::unique_ptr<Layout> layout_;
 };
 
-// c (m, n) = op(a) · op(b), epilogue as above; sums in f32. a and b are both f32 or both bf16, c is f32 or bf16. a stored (m, k), or
-// (k, m) with Transpose::yes. Any size may be 0 (k = 0 gives the epilogue of zeros). weft::Error on sizes that do not fit.
+// c (m, n) = op(a) · op(b), epilogue as above; sums in f32. a and b are both f32 or both bf16, c is f32 or bf16. a
+// stored (m, k), or (k, m) with Transpose::yes. Any size may be 0 (k = 0 gives the epilogue of zeros). weft::Error on
+// sizes that do not fit.
 void matmul(ConstMatrix a, Transpose transpose_a, ConstMatrix b, Transpose transpose_b, MutableMatrix c,
             const MatmulEpilogue& epilogue = {});
 
@@ -63,7 +64,8 @@ struct BatchStrides {
 void batched_matmul(const BatchStrides& batch, ConstMatrix a, Transpose transpose_a, ConstMatrix b,
                     Transpose transpose_b, MutableMatrix c, bool accumulate = false);
 
-// Products whose code has been generated and kept, by shape: grows with the number of different shapes, not of calls; bounded.
+// Products whose code has been generated and kept, by shape: grows with the number of different shapes, not of calls;
+// bounded.
 int64_t matmul_cache_size();
 
 }  // namespace weft::kernels

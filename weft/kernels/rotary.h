@@ -6,8 +6,9 @@
 
 namespace weft::kernels {
 
-// Rotary position embedding (Su et al. 2021). Pair i of a head of width `rotary_dim` turns by position · base^(−2i/rotary_dim).
-// interleaved pairs (2i, 2i + 1) as GPT-J does; half_split pairs (i, i + rotary_dim/2) as LLaMA does.
+// Rotary position embedding (Su et al. 2021). Pair i of a head of width `rotary_dim` turns by position ·
+// base^(−2i/rotary_dim). interleaved pairs (2i, 2i + 1) as GPT-J does; half_split pairs (i, i + rotary_dim/2) as LLaMA
+// does.
 enum class RotaryLayout { interleaved, half_split };
 
 struct Rotary {
@@ -16,8 +17,8 @@ struct Rotary {
   double base = 10000.0;
 };
 
-// Turns every head of every token in place: (tokens, heads, head_dim) seen through `x`, f32 or bf16. `inverse` turns back:
-// the gradient, since the turn is orthogonal.
+// Turns every head of every token in place: (tokens, heads, head_dim) seen through `x`, f32 or bf16. `inverse` turns
+// back: the gradient, since the turn is orthogonal.
 void rotary_apply(const Rotary& rotary, const int32_t* position_ids, int64_t tokens, int64_t heads, bool inverse,
                   MutableHeads x);
 

@@ -27,7 +27,8 @@ struct MutableMatrix {
   operator ConstMatrix() const { return {data, dtype, rows, cols, stride}; }
 };
 
-// Vectors per head of a (tokens, heads · head_dim) array: token t, head h starts at data[t · token_stride + h · head_stride].
+// Vectors per head of a (tokens, heads · head_dim) array: token t, head h starts at data[t · token_stride + h ·
+// head_stride].
 struct ConstHeads {
   const void* data = nullptr;
   DType dtype = DType::f32;

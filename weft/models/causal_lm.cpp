@@ -21,8 +21,9 @@ Mask causal_mask(const CausalInput& input) {
 // Position ids counted from 0 in every sequence, or from the number of tokens that the cache holds of it.
 Tensor position_ids_of(const CausalInput& input, const Mask& mask, const nn::KvCache* cache) {
   if (input.position_ids.defined()) {
-    require(input.position_ids.shape() == input.ids.shape(), "causal model: position ids have the shape {} of the ids, got {}",
-            input.ids.shape(), input.position_ids.shape());
+    require(input.position_ids.shape() == input.ids.shape(),
+            "causal model: position ids have the shape {} of the ids, got {}", input.ids.shape(),
+            input.position_ids.shape());
     return input.position_ids;
   }
   Tensor positions = Tensor::zeros(input.ids.shape(), DType::i32);
@@ -55,8 +56,9 @@ CausalLM::CausalLM(Scope scope, TransformerConfig config)
       stack_(scope, config_.stack_config()) {
   if (!config_.tie_embeddings) {
     const nn::WeightInitialisation weights{config_.initialisation, config_.initial_deviation, config_.layers};
-    output_weight_ = &(scope / "output").parameter("weight", {config_.vocab_size, config_.d_model},
-                                                   weights.weight(config_.d_model, config_.vocab_size));
+    output_weight_ = &(scope / "output")
+                          .parameter("weight", {config_.vocab_size, config_.d_model},
+                                     weights.weight(config_.d_model, config_.vocab_size));
   }
   if (config_.output_bias) {
     output_bias_ = &(scope / "output").parameter("bias", {config_.vocab_size}, Initialiser::zeros());

@@ -16,21 +16,24 @@ namespace weft::models {
 
 // Tokens for a causal model: sequences laid end to end (tokens), or padded (b, s).
 struct CausalInput {
-  Tensor ids;           // i32
-  Tensor position_ids;  // i32, same shape; undefined: counted from 0 in every sequence (after the cache, if there is one)
-  Mask mask;            // which rows form a sequence; causality is added by the model
+  Tensor ids{};           // i32
+  Tensor position_ids{};  // i32, same shape; undefined: counted from 0 in every sequence (after the cache, if there is
+                          // one)
+  Mask mask{};            // which rows form a sequence; causality is added by the model
 };
 
-// A decoder-only language model (Radford et al. 2018): embeddings, blocks of causal self-attention and feed-forward, output
-// projection. GPT-2 and LLaMA are settings of TransformerConfig.
+// A decoder-only language model (Radford et al. 2018): embeddings, blocks of causal self-attention and feed-forward,
+// output projection. GPT-2 and LLaMA are settings of TransformerConfig.
 class CausalLM {
  public:
-  // `config` as resolved. Parameter paths: embedding.token.weight, embedding.position.weight, blocks.<i>.…, final_norm.weight, output.weight.
+  // `config` as resolved. Parameter paths: embedding.token.weight, embedding.position.weight, blocks.<i>.…,
+  // final_norm.weight, output.weight.
   CausalLM(Scope scope, TransformerConfig config);
   CausalLM(const CausalLM&) = delete;
   CausalLM& operator=(const CausalLM&) = delete;
 
-  // Mean cross-entropy (nats) of predicting `targets` (i32, shape of the ids; options.ignore_id counts nothing), a scalar.
+  // Mean cross-entropy (nats) of predicting `targets` (i32, shape of the ids; options.ignore_id counts nothing), a
+  // scalar.
   Variable loss(Context& ctx, const CausalInput& input, const Tensor& targets,
                 const ops::CrossEntropyOptions& options = {}) const;
   // (…, v) for every position, or with `last_only` one row (b, v) for the last token of each sequence.

@@ -87,7 +87,7 @@ void read(const JsonView& value, int64_t& into) { into = value.as<int64_t>(); }
 void read(const JsonView& value, double& into) { into = value.as<double>(); }
 void read(const JsonView& value, bool& into) { into = value.as<bool>(); }
 template <typename E>
-  requires std::is_enum_v<E>
+requires std::is_enum_v<E>
 void read(const JsonView& value, E& into) {
   const auto text = value.as<std::string>();
   std::vector<std::string_view> known;
@@ -105,8 +105,7 @@ Json written(int64_t value) { return value; }
 Json written(double value) { return value; }
 Json written(bool value) { return value; }
 template <typename E>
-  requires std::is_enum_v<E>
-Json written(E value) {
+requires std::is_enum_v<E> Json written(E value) {
   for (const auto& [name, choice] : names_of(value)) {
     if (choice == value) return std::string(name);
   }

@@ -9,8 +9,8 @@
 
 namespace weft::models {
 
-// Everything that shapes a Transformer. Zero in kv_heads, head_dim, d_ff or rotary_dim stands for the usual value, which
-// resolve() fills in.
+// Everything that shapes a Transformer. Zero in kv_heads, head_dim, d_ff or rotary_dim stands for the usual value,
+// which resolve() fills in.
 struct TransformerConfig {
   int64_t vocab_size = 0;
   int64_t max_length = 1024;  // longest sequence in tokens
@@ -38,17 +38,19 @@ struct TransformerConfig {
   double rotary_base = 10000.0;
 
   bool tie_embeddings = true;
-  bool scale_embeddings = false;  // token embeddings times √d_model (Vaswani et al. 2017)
-  double dropout = 0.0;           // after embeddings, attention and feed-forward
+  bool scale_embeddings = false;   // token embeddings times √d_model (Vaswani et al. 2017)
+  double dropout = 0.0;            // after embeddings, attention and feed-forward
   double attention_dropout = 0.0;  // of the attention weights
 
   nn::Initialisation initialisation = nn::Initialisation::scaled_normal;
   double initial_deviation = 0.02;
 
-  // Fills in the zeros and checks every value and their combination; weft::Error names the key, the value and what would do.
+  // Fills in the zeros and checks every value and their combination; weft::Error names the key, the value and what
+  // would do.
   void resolve();
-  // An object whose keys have the names of the members; enums are their names as strings. Absent keys keep their defaults; unknown
-  // ones are refused with the closest known one (`model_type` and `architecture` are left to the reader of the file).
+  // An object whose keys have the names of the members; enums are their names as strings. Absent keys keep their
+  // defaults; unknown ones are refused with the closest known one (`model_type` and `architecture` are left to the
+  // reader of the file).
   static TransformerConfig from_json(const JsonView& json);
   Json to_json() const;
 

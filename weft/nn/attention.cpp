@@ -35,8 +35,8 @@ ops::AttentionOptions options_of(const AttentionConfig& config, const Context& c
 }
 
 // Copies columns [column, column + width) of the rows of new tokens behind the tokens that the cache holds.
-void append(const Tensor& rows, int64_t column, const std::vector<kernels::AttentionSegment>& segments, const KvCache& cache,
-            Tensor& into) {
+void append(const Tensor& rows, int64_t column, const std::vector<kernels::AttentionSegment>& segments,
+            const KvCache& cache, Tensor& into) {
   const auto element = static_cast<int64_t>(size_of(rows.dtype()));
   const int64_t width = into.dim(-1);
   const int64_t row_bytes = rows.dim(-1) * element;
@@ -68,11 +68,11 @@ Attention::Attention(Scope scope, const AttentionConfig& config)
     query_.emplace(scope / "query", projection(q_width, q_width));
     kv_.emplace(scope / "kv", projection(2 * kv_width, kv_width));
   }
-  output_.emplace(scope / "output", LinearConfig{.in = q_width,
-                                                 .out = config_.d_model,
-                                                 .bias = config_.bias,
-                                                 .weight = config_.initialisation.residual_weight(
-                                                     q_width, config_.d_model)});
+  output_.emplace(scope / "output",
+                  LinearConfig{.in = q_width,
+                               .out = config_.d_model,
+                               .bias = config_.bias,
+                               .weight = config_.initialisation.residual_weight(q_width, config_.d_model)});
 }
 
 AttentionResult Attention::forward(Context& ctx, const Variable& query, const Variable& memory,
@@ -129,8 +129,8 @@ AttentionResult Attention::attend_cached(Context& ctx, const Variable& qkv, cons
   const int64_t values = keys + config_.kv_heads * config_.head_dim;
   append(qkv.value(), keys, mask.segments, cache, layer.keys);
   append(qkv.value(), values, mask.segments, cache, layer.values);
-  ops::AttentionOutput output = ops::attention(ctx, {qkv, 0}, {layer.keys, 0}, {layer.values, 0}, mask,
-                                               options_of(config_, ctx, call));
+  ops::AttentionOutput output =
+      ops::attention(ctx, {qkv, 0}, {layer.keys, 0}, {layer.values, 0}, mask, options_of(config_, ctx, call));
   return {std::move(output.output), std::move(output.weights)};
 }
 
@@ -138,8 +138,8 @@ AttentionResult Attention::attend_cross(Context& ctx, const Variable& query, con
                                         const AttentionCall& call) const {
   const Variable q = query_->forward(ctx, query);
   const Variable kv = kv_->forward(ctx, memory);
-  ops::AttentionOutput output = ops::attention(ctx, {q, 0}, {kv, 0}, {kv, config_.kv_heads * config_.head_dim}, call.mask,
-                                               options_of(config_, ctx, call));
+  ops::AttentionOutput output = ops::attention(ctx, {q, 0}, {kv, 0}, {kv, config_.kv_heads * config_.head_dim},
+                                               call.mask, options_of(config_, ctx, call));
   return {std::move(output.output), std::move(output.weights)};
 }
 

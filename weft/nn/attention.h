@@ -22,14 +22,14 @@ struct AttentionConfig {
   int64_t head_dim = 0;  // 0: d_model / heads
   bool bias = true;
   double dropout = 0.0;  // of the weights
-  std::optional<kernels::Rotary> rotary;
-  WeightInitialisation initialisation;
+  std::optional<kernels::Rotary> rotary{};
+  WeightInitialisation initialisation{};
 };
 
 // What differs from call to call.
 struct AttentionCall {
-  Mask mask;
-  Tensor position_ids;       // i32, one per query row; needed with rotary positions
+  Mask mask{};
+  Tensor position_ids{};     // i32, one per query row; needed with rotary positions
   KvCache* cache = nullptr;  // self-attention: keys and values of earlier tokens; the new ones are written behind them
   int64_t cache_layer = 0;
   bool need_weights = false;
@@ -41,14 +41,15 @@ struct AttentionResult {
 };
 
 // Multi-head attention (Vaswani et al. 2017) with its projections; grouped, multi-query, causal and cross are settings.
-// Parameters: self: qkv.weight ((heads + 2 · kv_heads) · head_dim, d_model) with rows [queries | keys | values], qkv.bias;
-// cross: query.weight, query.bias, kv.weight (2 · kv_heads · head_dim, d_model), kv.bias; both: output.weight (d_model, heads · head_dim),
-// output.bias.
+// Parameters: self: qkv.weight ((heads + 2 · kv_heads) · head_dim, d_model) with rows [queries | keys | values],
+// qkv.bias; cross: query.weight, query.bias, kv.weight (2 · kv_heads · head_dim, d_model), kv.bias; both: output.weight
+// (d_model, heads · head_dim), output.bias.
 class Attention {
  public:
   Attention(Scope scope, const AttentionConfig& config);
 
-  // query (…, d_model); memory (…, d_model) for cross, undefined or the query itself for self. Maps go to ctx.trace as well.
+  // query (…, d_model); memory (…, d_model) for cross, undefined or the query itself for self. Maps go to ctx.trace as
+  // well.
   AttentionResult forward(Context& ctx, const Variable& query, const Variable& memory,
                           const AttentionCall& call = {}) const;
 

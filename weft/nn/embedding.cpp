@@ -8,7 +8,8 @@
 namespace weft::nn {
 
 Embedding::Embedding(Scope scope, const EmbeddingConfig& config) : config_(config) {
-  token_ = &(scope / "token").parameter("weight", {config.vocab_size, config.d_model}, config.initialisation.embedding());
+  token_ =
+      &(scope / "token").parameter("weight", {config.vocab_size, config.d_model}, config.initialisation.embedding());
   if (config.positions == Positions::learned) {
     position_ = &(scope / "position")
                      .parameter("weight", {config.max_length, config.d_model}, config.initialisation.embedding());

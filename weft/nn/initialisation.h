@@ -4,9 +4,9 @@
 
 namespace weft::nn {
 
-// First values of weight matrices. normal and scaled_normal: N(0, deviation²), where scaled_normal divides the deviation of the
-// projections that end in the residual stream by √(2 · layers) (Radford et al. 2019). xavier_*: Glorot and Bengio 2010; token embeddings are
-// then N(0, 1). Biases start at zero.
+// First values of weight matrices. normal and scaled_normal: N(0, deviation²), where scaled_normal divides the
+// deviation of the projections that end in the residual stream by √(2 · layers) (Radford et al. 2019). xavier_*: Glorot
+// and Bengio 2010; token embeddings are then N(0, 1). Biases start at zero.
 enum class Initialisation { normal, scaled_normal, xavier_uniform, xavier_normal };
 
 struct WeightInitialisation {

@@ -18,8 +18,8 @@ KvCache::KvCache(int64_t layers, int64_t batch, int64_t capacity, int64_t width,
 void KvCache::advance(std::span<const int64_t> counts) {
   require(counts.size() == lengths_.size(), "kv cache: {} counts for {} sequences", counts.size(), lengths_.size());
   for (size_t i = 0; i < counts.size(); ++i) {
-    require(lengths_[i] + counts[i] <= capacity_, "kv cache: sequence {} has room for {} tokens, not for {}", i, capacity_,
-            lengths_[i] + counts[i]);
+    require(lengths_[i] + counts[i] <= capacity_, "kv cache: sequence {} has room for {} tokens, not for {}", i,
+            capacity_, lengths_[i] + counts[i]);
     lengths_[i] += counts[i];
   }
 }

@@ -14,8 +14,8 @@ struct KvCacheLayer {
   Tensor values;  // (b · capacity, kv_heads · head_dim)
 };
 
-// The memory of incremental decoding for a whole stack: a forward pass of new tokens with a cache gives what a pass over all tokens
-// would give for them. Filled by Attention; advance() once per forward pass.
+// The memory of incremental decoding for a whole stack: a forward pass of new tokens with a cache gives what a pass
+// over all tokens would give for them. Filled by Attention; advance() once per forward pass.
 class KvCache {
  public:
   // `width` = kv_heads · head_dim. Nothing is allocated beyond layers · 2 · b · capacity · width elements.

@@ -12,7 +12,8 @@ struct NormConfig {
   bool bias = true;  // layer_norm only
 };
 
-// LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019) over the last dimension. Parameters: weight (d), bias (d).
+// LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019) over the last dimension. Parameters: weight (d), bias
+// (d).
 class Norm {
  public:
   Norm(Scope scope, const NormConfig& config);

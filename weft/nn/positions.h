@@ -9,11 +9,12 @@ namespace weft::nn {
 
 enum class Positions { none, sinusoidal, learned, rotary };
 
-// Sinusoidal encoding (Vaswani et al. 2017), (length, d), f32: column 2i is sin(p / base^(2i/d)), column 2i + 1 the cosine.
+// Sinusoidal encoding (Vaswani et al. 2017), (length, d), f32: column 2i is sin(p / base^(2i/d)), column 2i + 1 the
+// cosine.
 Tensor sinusoidal_positions(int64_t length, int64_t d, double base = 10000.0);
 
-// i32 position ids for sequences laid end to end: 0, 1, … within each; offsets as in Mask::packed. `first` (optional, one per
-// sequence) is where each sequence starts to count.
+// i32 position ids for sequences laid end to end: 0, 1, … within each; offsets as in Mask::packed. `first` (optional,
+// one per sequence) is where each sequence starts to count.
 Tensor packed_position_ids(std::span<const int64_t> offsets, std::span<const int64_t> first = {});
 
 }  // namespace weft::nn

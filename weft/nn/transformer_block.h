@@ -15,14 +15,14 @@ enum class Wiring { pre_norm, post_norm, block_input, b2t };
 
 struct TransformerBlockConfig {
   Wiring wiring = Wiring::pre_norm;
-  AttentionConfig attention;
-  FeedForwardConfig feed_forward;
-  NormConfig norm;
+  AttentionConfig attention{};
+  FeedForwardConfig feed_forward{};
+  NormConfig norm{};
   double dropout = 0.0;  // of the results of attention and feed-forward, before they join the residual stream
 };
 
-// One Transformer block: (…, d_model) → (…, d_model), f32 in and out whatever the precision: the residual stream is not rounded.
-// Parameters: attention.…, attention_norm.…, feed_forward.…, feed_forward_norm.….
+// One Transformer block: (…, d_model) → (…, d_model), f32 in and out whatever the precision: the residual stream is not
+// rounded. Parameters: attention.…, attention_norm.…, feed_forward.…, feed_forward_norm.….
 class TransformerBlock {
  public:
   TransformerBlock(Scope scope, const TransformerBlockConfig& config);

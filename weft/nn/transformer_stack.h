@@ -9,7 +9,7 @@ namespace weft::nn {
 
 struct TransformerStackConfig {
   int64_t layers = 1;
-  TransformerBlockConfig block;
+  TransformerBlockConfig block{};
   bool final_norm = true;
 };
 

@@ -27,8 +27,8 @@ Variable activation(Context& ctx, const Variable& x, kernels::Activation activat
 }
 
 Variable gated_activation(Context& ctx, const Variable& x, kernels::Activation activation) {
-  require(x.value().rank() >= 1 && x.dim(-1) % 2 == 0, "gated_activation: the last dimension is [gate | up], even; got {}",
-          x.shape());
+  require(x.value().rank() >= 1 && x.dim(-1) % 2 == 0,
+          "gated_activation: the last dimension is [gate | up], even; got {}", x.shape());
   Tensor y = Tensor::empty(x.shape().with_last(x.dim(-1) / 2), x.dtype());
   kernels::gated_forward(activation, matrix_view(x.value()), matrix_view(y));
   return record(ctx, "gated_activation", {&x}, std::move(y), backward_of(kernels::gated_backward, activation, x));

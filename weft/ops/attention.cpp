@@ -46,7 +46,7 @@ struct Saved {
   std::array<HeadsSource, 3> sources;  // query, key, value
   std::vector<AttentionSegment> segments;
   AttentionProblem problem;  // `segments` is set at each call, `allowed` points into the tensor below
-  int64_t max_q = 0;  // longest sequence of queries, of keys
+  int64_t max_q = 0;         // longest sequence of queries, of keys
   int64_t max_k = 0;
   Tensor allowed, output, log_sum_exp;
 };
@@ -153,14 +153,15 @@ Saved describe(Context& ctx, const std::array<HeadsSource, 3>& sources, const Ma
                const AttentionOptions& options) {
   const int64_t kv_heads = options.kv_heads == 0 ? options.heads : options.kv_heads;
   require(options.heads > 0 && options.head_dim > 0 && kv_heads > 0 && options.heads % kv_heads == 0,
-          "attention: heads {} is not a multiple of kv_heads {} (head_dim {})", options.heads, kv_heads, options.head_dim);
+          "attention: heads {} is not a multiple of kv_heads {} (head_dim {})", options.heads, kv_heads,
+          options.head_dim);
   check("query", sources[0], options.heads, options.head_dim);
   check("key", sources[1], kv_heads, options.head_dim);
   check("value", sources[2], kv_heads, options.head_dim);
   const int64_t q_rows = rows_of(sources[0].source);
   const int64_t k_rows = rows_of(sources[1].source);
-  require(k_rows == rows_of(sources[2].source), "attention: one value per key, got {} and {}", sources[1].source.shape(),
-          sources[2].source.shape());
+  require(k_rows == rows_of(sources[2].source), "attention: one value per key, got {} and {}",
+          sources[1].source.shape(), sources[2].source.shape());
 
   Saved saved;
   saved.sources = sources;
@@ -217,10 +218,9 @@ AttentionOutput attention(Context& ctx, const HeadsSource& query, const HeadsSou
     kernels::attention_forward(call);
   }
   saved.output = output;
-  result.output = record(ctx, "attention", inputs, std::move(output),
-                         [saved = std::move(saved)](BackwardPass& pass, const Tensor& dy) {
-                           attention_backward(pass, saved, dy);
-                         });
+  result.output =
+      record(ctx, "attention", inputs, std::move(output),
+             [saved = std::move(saved)](BackwardPass& pass, const Tensor& dy) { attention_backward(pass, saved, dy); });
   return result;
 }
 

@@ -25,15 +25,15 @@ int64_t chunk_rows(int64_t rows, int64_t vocabulary) {
 
 int64_t check_targets(std::string_view name, const Tensor& targets, int64_t rows, int64_t vocabulary,
                       const CrossEntropyOptions& options) {
-  require(options.label_smoothing >= 0.0f && options.label_smoothing < 1.0f,
-          "{}: label smoothing {} is not in [0, 1)", name, options.label_smoothing);
+  require(options.label_smoothing >= 0.0f && options.label_smoothing < 1.0f, "{}: label smoothing {} is not in [0, 1)",
+          name, options.label_smoothing);
   require(targets.defined() && targets.numel() == rows, "{}: {} rows need as many targets, got {}", name, rows,
           targets.defined() ? targets.numel() : 0);
   int64_t counted = 0;
   for (const int32_t target : targets.span<int32_t>()) {
     if (target == options.ignore_id) continue;
-    require(target >= 0 && target < vocabulary, "{}: target {} is not in [0, {}) and not the ignored id {}", name, target,
-            vocabulary, options.ignore_id);
+    require(target >= 0 && target < vocabulary, "{}: target {} is not in [0, {}) and not the ignored id {}", name,
+            target, vocabulary, options.ignore_id);
     ++counted;
   }
   return counted;
@@ -77,8 +77,8 @@ class LinearCrossEntropy {
       Tensor logits = Tensor::empty({end - begin, vocabulary});
       multiply(input.slice(0, begin, end), WeightUse::forward, logits,
                bias_.defined() ? bias_.value().data<float>() : nullptr);
-      const CrossEntropyRows chunk{matrix_view(std::as_const(logits)), targets_.data<int32_t>() + begin, options_.ignore_id,
-                                   options_.label_smoothing};
+      const CrossEntropyRows chunk{matrix_view(std::as_const(logits)), targets_.data<int32_t>() + begin,
+                                   options_.ignore_id, options_.label_smoothing};
       float* chunk_losses = losses.data<float>() + begin;
       if (gradients == nullptr) {
         kernels::cross_entropy_forward(chunk, chunk_losses);
@@ -94,7 +94,8 @@ class LinearCrossEntropy {
     if (x_.edge().wanted()) gradients.x = Tensor::empty(x_.shape(), x_.dtype());
     // Without rows nothing would be written below.
     const bool none = targets_.numel() == 0;
-    if (weight_.edge().wanted()) gradients.weight = none ? Tensor::zeros(weight_.shape()) : Tensor::empty(weight_.shape());
+    if (weight_.edge().wanted())
+      gradients.weight = none ? Tensor::zeros(weight_.shape()) : Tensor::empty(weight_.shape());
     if (bias_.edge().wanted()) gradients.bias = none ? Tensor::zeros(bias_.shape()) : Tensor::empty(bias_.shape());
   }
 
@@ -109,8 +110,8 @@ class LinearCrossEntropy {
       multiply(d, WeightUse::backward, dx, nullptr);
     }
     if (gradients.weight.defined()) {
-      kernels::matmul(matrix_view(std::as_const(d)), Transpose::yes, matrix_view(input.slice(0, begin, end)), Transpose::no,
-                      matrix_view(gradients.weight), {.accumulate = begin > 0});
+      kernels::matmul(matrix_view(std::as_const(d)), Transpose::yes, matrix_view(input.slice(0, begin, end)),
+                      Transpose::no, matrix_view(gradients.weight), {.accumulate = begin > 0});
     }
     if (gradients.bias.defined()) {
       kernels::column_sums(matrix_view(std::as_const(d)), gradients.bias.data<float>(), begin > 0);
@@ -149,14 +150,14 @@ Variable cross_entropy(Context& ctx, const Variable& logits, const Tensor& targe
     return CrossEntropyRows{matrix_view(logits), targets.data<int32_t>(), options.ignore_id, options.label_smoothing};
   };
   kernels::cross_entropy_forward(rows_of(logits.value(), targets), losses.data<float>());
-  return record(ctx, "cross_entropy", {&logits}, Tensor::scalar(mean_of(losses, counted)),
-                [logits = logits.value(), edge = logits.edge(), targets, counted, rows_of](BackwardPass& pass,
-                                                                                          const Tensor& dy) {
-                  Tensor d = Tensor::empty(logits.shape(), logits.dtype());
-                  const float scale = counted == 0 ? 0.0f : dy.item() / static_cast<float>(counted);
-                  kernels::cross_entropy_backward(rows_of(logits, targets), scale, matrix_view(d), nullptr);
-                  pass.add(edge, d);
-                });
+  return record(
+      ctx, "cross_entropy", {&logits}, Tensor::scalar(mean_of(losses, counted)),
+      [logits = logits.value(), edge = logits.edge(), targets, counted, rows_of](BackwardPass& pass, const Tensor& dy) {
+        Tensor d = Tensor::empty(logits.shape(), logits.dtype());
+        const float scale = counted == 0 ? 0.0f : dy.item() / static_cast<float>(counted);
+        kernels::cross_entropy_backward(rows_of(logits, targets), scale, matrix_view(d), nullptr);
+        pass.add(edge, d);
+      });
 }
 
 Variable linear_cross_entropy(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
@@ -165,8 +166,9 @@ Variable linear_cross_entropy(Context& ctx, const Variable& x, const Variable& w
   require(x.defined() && x.value().rank() >= 1 && x.dim(-1) == weight.dim(1),
           "linear_cross_entropy: the weight {} takes inputs (…, {}), got {}", weight.shape(), weight.dim(1),
           x.defined() ? x.shape() : Shape{});
-  require(!bias.defined() || bias.shape() == Shape{weight.dim(0)}, "linear_cross_entropy: the bias has shape ({}), got {}",
-          weight.dim(0), bias.defined() ? bias.shape() : Shape{});
+  require(!bias.defined() || bias.shape() == Shape{weight.dim(0)},
+          "linear_cross_entropy: the bias has shape ({}), got {}", weight.dim(0),
+          bias.defined() ? bias.shape() : Shape{});
   const int64_t rows = x.value().numel() / std::max<int64_t>(x.dim(-1), 1);
   const int64_t counted = check_targets("linear_cross_entropy", targets, rows, weight.dim(0), options);
   LinearCrossEntropy computation(ctx, x, weight, bias, targets, options, counted);
@@ -175,9 +177,10 @@ Variable linear_cross_entropy(Context& ctx, const Variable& x, const Variable& w
   const Tensor losses = computation.run(is_recorded(ctx, inputs) ? &gradients : nullptr);
   return record(ctx, "linear_cross_entropy", inputs, Tensor::scalar(mean_of(losses, counted)),
                 [gradients, x = x.edge(), weight = weight.edge(), bias = bias.edge()](BackwardPass& pass,
-                                                                                     const Tensor& dy) mutable {
+                                                                                      const Tensor& dy) mutable {
                   const float scale = dy.item();
-                  for (auto [edge, tensor] : {std::pair{&x, &gradients.x}, {&weight, &gradients.weight}, {&bias, &gradients.bias}}) {
+                  for (auto [edge, tensor] :
+                       {std::pair{&x, &gradients.x}, {&weight, &gradients.weight}, {&bias, &gradients.bias}}) {
                     if (!tensor->defined()) continue;
                     if (scale != 1.0f) kernels::scale(matrix_view(*tensor), scale);
                     pass.add(*edge, std::move(*tensor));

@@ -71,8 +71,7 @@ void linear_backward(BackwardPass& pass, const Saved& saved, const Tensor& d) {
 
 }  // namespace
 
-Variable linear(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias,
-                Activation activation) {
+Variable linear(Context& ctx, const Variable& x, const Variable& weight, const Variable& bias, Activation activation) {
   check(x, weight, bias);
   const Tensor input = x.value().to(ctx.compute_dtype());
   Tensor output = Tensor::empty(x.shape().with_last(weight.dim(0)), input.dtype());
@@ -93,13 +92,14 @@ Variable linear(Context& ctx, const Variable& x, const Variable& weight, const V
 
   Saved saved{input, x.edge(), x.shape(), x.dtype(), weight, bias.edge(), bias.defined() ? bias.shape() : Shape{}};
   if (activation == Activation::none) before = Tensor();
-  return record(ctx, "linear", {&x, &weight, &bias}, std::move(output),
-                [saved = std::move(saved), before = std::move(before), activation](BackwardPass& pass, const Tensor& dy) {
-                  if (activation == Activation::none) return linear_backward(pass, saved, dy);
-                  Tensor d = Tensor::empty(dy.shape(), dy.dtype());
-                  kernels::activation_backward(activation, matrix_view(before), matrix_view(dy), matrix_view(d));
-                  linear_backward(pass, saved, d);
-                });
+  return record(
+      ctx, "linear", {&x, &weight, &bias}, std::move(output),
+      [saved = std::move(saved), before = std::move(before), activation](BackwardPass& pass, const Tensor& dy) {
+        if (activation == Activation::none) return linear_backward(pass, saved, dy);
+        Tensor d = Tensor::empty(dy.shape(), dy.dtype());
+        kernels::activation_backward(activation, matrix_view(before), matrix_view(dy), matrix_view(d));
+        linear_backward(pass, saved, d);
+      });
 }
 
 }  // namespace weft::ops

@@ -8,8 +8,8 @@ namespace {
 
 void check(std::string_view name, const Variable& x, const Variable& gamma, const Variable& beta) {
   require(x.defined() && x.value().rank() >= 1, "{}: expected an input (…, d)", name);
-  require(gamma.defined() && gamma.shape() == Shape{x.dim(-1)}, "{}: gamma has shape ({}) for an input {}, got {}", name,
-          x.dim(-1), x.shape(), gamma.defined() ? gamma.shape() : Shape{});
+  require(gamma.defined() && gamma.shape() == Shape{x.dim(-1)}, "{}: gamma has shape ({}) for an input {}, got {}",
+          name, x.dim(-1), x.shape(), gamma.defined() ? gamma.shape() : Shape{});
   require(!beta.defined() || beta.shape() == gamma.shape(), "{}: beta has shape {} as gamma, got {}", name,
           gamma.shape(), beta.defined() ? beta.shape() : Shape{});
 }
@@ -89,8 +89,9 @@ Variable norm(Context& ctx, const Variable& x, const Variable& gamma, const Vari
     }
   }
   kernels::norm_forward(call);
-  return record(ctx, "norm", {&x, &gamma, &beta}, std::move(y),
-                [saved = std::move(saved)](BackwardPass& pass, const Tensor& dy) { norm_backward(pass, saved, {}, dy); });
+  return record(
+      ctx, "norm", {&x, &gamma, &beta}, std::move(y),
+      [saved = std::move(saved)](BackwardPass& pass, const Tensor& dy) { norm_backward(pass, saved, {}, dy); });
 }
 
 AddNormResult add_norm(Context& ctx, const Variable& x, const Variable& residual, const Variable& gamma,

@@ -8,11 +8,12 @@ namespace weft::ops {
 struct NormOptions {
   kernels::NormKind kind = kernels::NormKind::layer_norm;
   float epsilon = 1e-5f;
-  double dropout = 0.0;          // of the residual, while training
-  DType output = DType::f32;     // element type of the normalised values
+  double dropout = 0.0;       // of the residual, while training
+  DType output = DType::f32;  // element type of the normalised values
 };
 
-// Layer norm or RMS norm (formulas in kernels/norm.h) over the last dimension of x (…, d); gamma (d), beta (d) or undefined.
+// Layer norm or RMS norm (formulas in kernels/norm.h) over the last dimension of x (…, d); gamma (d), beta (d) or
+// undefined.
 Variable norm(Context& ctx, const Variable& x, const Variable& gamma, const Variable& beta, const NormOptions& options);
 
 // sum = x + dropout(residual), normalised = norm(sum), in one pass. Same shapes; sum has x's element type.

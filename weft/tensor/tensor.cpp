@@ -184,7 +184,8 @@ void Tensor::require_dtype(DType expected) const {
 }
 
 void Tensor::require_contiguous() const {
-  require(is_contiguous(), "tensor: a view of shape {} with gaps between its elements; call contiguous() first", shape_);
+  require(is_contiguous(), "tensor: a view of shape {} with gaps between its elements; call contiguous() first",
+          shape_);
 }
 
 kernels::ConstMatrix matrix_view(const Tensor& tensor) {

@@ -13,8 +13,8 @@
 
 namespace weft {
 
-// A dense array of numbers: a shape, a stride per dimension, and shared memory. Copying a Tensor shares the memory (as a
-// shared_ptr does); clone() copies the numbers. A default-made Tensor is empty: defined() is false.
+// A dense array of numbers: a shape, a stride per dimension, and shared memory. Copying a Tensor shares the memory (as
+// a shared_ptr does); clone() copies the numbers. A default-made Tensor is empty: defined() is false.
 class Tensor {
  public:
   Tensor() = default;
@@ -70,9 +70,9 @@ class Tensor {
   Tensor reshape(const Shape& shape) const;  // contiguous tensors only; same number of elements
   Tensor slice(int dimension, int64_t begin, int64_t end) const;
 
-  Tensor clone() const;               // contiguous copy
-  Tensor contiguous() const;          // itself if contiguous, else a copy
-  Tensor to(DType dtype) const;       // f32, bf16, f16 → f32 or bf16; itself if it has that type
+  Tensor clone() const;          // contiguous copy
+  Tensor contiguous() const;     // itself if contiguous, else a copy
+  Tensor to(DType dtype) const;  // f32, bf16, f16 → f32 or bf16; itself if it has that type
   void fill_zero();
 
  private:
@@ -85,8 +85,8 @@ class Tensor {
   DType dtype_ = DType::f32;
 };
 
-// The tensor as a matrix (all dimensions but the last, last): what most kernels take. The leading dimensions must lie evenly
-// spaced and the last dense. A vector is one row, a scalar a 1 × 1 matrix.
+// The tensor as a matrix (all dimensions but the last, last): what most kernels take. The leading dimensions must lie
+// evenly spaced and the last dense. A vector is one row, a scalar a 1 × 1 matrix.
 kernels::ConstMatrix matrix_view(const Tensor& tensor);
 kernels::MutableMatrix matrix_view(Tensor& tensor);
 // A (tokens, heads · head_dim) tensor, or a column slice of one, seen per head.

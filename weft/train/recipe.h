@@ -13,8 +13,8 @@
 
 namespace weft::train {
 
-// Everything that decides a training run, as a TOML file with the tables below gives it. A key that is not given has the value
-// written here; every key of the file has the name of its member.
+// Everything that decides a training run, as a TOML file with the tables below gives it. A key that is not given has
+// the value written here; every key of the file has the name of its member.
 
 enum class TaskKind { language_model, count };
 
@@ -43,10 +43,10 @@ struct TokenizerSettings {
   int64_t words = 0;  // kind word: how many of the text's most frequent words get an id, the others being <UNK>; 0: all
 };
 
-struct TrainSettings {  // [train]
-  int64_t steps = 0;    // optimizer steps; 0: as many as the epochs take
-  int64_t epochs = 0;   // passes over the data; 0: as many as the steps take. With both, whichever ends first
-  int64_t batch_size = 32;            // sequences computed at once
+struct TrainSettings {      // [train]
+  int64_t steps = 0;        // optimizer steps; 0: as many as the epochs take
+  int64_t epochs = 0;       // passes over the data; 0: as many as the steps take. With both, whichever ends first
+  int64_t batch_size = 32;  // sequences computed at once
   int64_t gradient_accumulation = 1;  // batches that make one optimizer step
   int64_t seed = 0;
   Precision precision = Precision::f32;
@@ -71,7 +71,7 @@ struct OptimizerSettings {  // [optimizer], AdamW
 
 struct ScheduleSettings {  // [schedule], see optim/schedule.h
   optim::ScheduleKind name = optim::ScheduleKind::constant;
-  double minimum = 0.0;      // learning rate
+  double minimum = 0.0;  // learning rate
   int64_t warmup_steps = 0;
   int64_t steps = 0;   // cosine: where the minimum is reached; 0: at the end of the run
   int64_t epochs = 0;  // cosine_epochs: the same in epochs; 0: those of the run
@@ -87,9 +87,10 @@ struct Recipe {
   ScheduleSettings schedule;
 };
 
-// Reads the recipe `text`, named `source` in messages, with overrides such as `train.steps=200` (a TOML value, or a word without
-// quotes) laid over it. FormatError for anything that is not a table, key or value above, with file and line (or the override), the
-// key, what was expected and what came; UsageError for an override without the form table.key=value.
+// Reads the recipe `text`, named `source` in messages, with overrides such as `train.steps=200` (a TOML value, or a
+// word without quotes) laid over it. FormatError for anything that is not a table, key or value above, with file and
+// line (or the override), the key, what was expected and what came; UsageError for an override without the form
+// table.key=value.
 Recipe parse_recipe(std::string_view text, std::string_view source, std::span<const std::string> overrides = {});
 Recipe read_recipe(const std::filesystem::path& path, std::span<const std::string> overrides = {});
 
@@ -97,12 +98,12 @@ Recipe read_recipe(const std::filesystem::path& path, std::span<const std::strin
 std::string format_recipe(const Recipe& recipe);
 bool operator==(const Recipe& a, const Recipe& b);
 
-// The absolute path of a recipe's data file: `file` itself if it exists seen from the current folder, else seen from the folder
-// above the recipe's own (recipes/ stands beside data/). IoError naming both places if it is in neither.
+// The absolute path of a recipe's data file: `file` itself if it exists seen from the current folder, else seen from
+// the folder above the recipe's own (recipes/ stands beside data/). IoError naming both places if it is in neither.
 std::filesystem::path find_data_file(const std::string& file, const std::filesystem::path& recipe_path);
 
-// weft::Error if a run that began with `before` cannot go on with `after`: the task, the data, the tokenizer, the model, the seed and
-// the batches must stay (the place of the data file may change), all other settings may not.
+// weft::Error if a run that began with `before` cannot go on with `after`: the task, the data, the tokenizer, the
+// model, the seed and the batches must stay (the place of the data file may change), all other settings may not.
 void require_resumable(const Recipe& before, const Recipe& after);
 
 }  // namespace weft::train

@@ -26,8 +26,8 @@ struct RecipeTable {
   std::vector<RecipeValue> values;
 };
 
-// The tables of a TOML text, with the overrides laid over them: each replaces or adds one value. FormatError with file and line for
-// bad TOML and for values outside of tables; UsageError for an override that is not table.key=value.
+// The tables of a TOML text, with the overrides laid over them: each replaces or adds one value. FormatError with file
+// and line for bad TOML and for values outside of tables; UsageError for an override that is not table.key=value.
 std::vector<RecipeTable> parse_recipe_tables(std::string_view text, std::string_view source,
                                              std::span<const std::string> overrides);
 

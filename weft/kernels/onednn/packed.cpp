@@ -4,6 +4,7 @@
 #include "weft/base/threads.h"
 #include "weft/kernels/elementwise.h"
 #include "weft/kernels/onednn/lru_cache.h"
+#include "weft/kernels/onednn/pack_bf16.h"
 #include "weft/kernels/onednn/product.h"
 #include "weft/kernels/simd/matrix.h"
 
@@ -42,20 +43,19 @@ std::shared_ptr<Reorder> find_reorder(const ReorderShape& shape) {
   return cache.get(shape);
 }
 
-void reorder(const ConstMatrix& b, Transpose transpose, PackedMatrix::Layout& layout) {
-  const bool transposed = transpose == Transpose::yes;
-  const auto found = find_reorder({.k = layout.k,
-                                   .n = layout.n,
-                                   .row = transposed ? 1 : b.stride,
-                                   .col = transposed ? b.stride : 1,
-                                   .source = b.dtype,
-                                   .stored = layout.stored,
-                                   .threads = thread_count()});
-  const dnnl::memory source(found->source, onednn::engine(), const_cast<void*>(b.data));
-  onednn::execute(found->primitive, {{DNNL_ARG_FROM, source.get()}, {DNNL_ARG_TO, layout.memory.get()}});
-}
-
 }  // namespace
+
+void onednn::pack_operand(const void* b, const OperandLayout& from, int64_t k, int64_t n, DType stored,
+                          const dnnl::memory& packed) {
+  if (stored == DType::bf16 && packed.get_desc() == paired_layout(k, n)) {
+    const bool transposed = from.col != 1;
+    const ConstMatrix matrix{b, from.dtype, transposed ? n : k, transposed ? k : n, transposed ? from.col : from.row};
+    return pack_pairs(matrix, transposed, packed.get_data_handle());
+  }
+  const auto reorder = find_reorder({k, n, from.row, from.col, from.dtype, stored, thread_count()});
+  const dnnl::memory source(reorder->source, engine(), const_cast<void*>(b));
+  execute(reorder->primitive, {{DNNL_ARG_FROM, source.get()}, {DNNL_ARG_TO, packed.get()}});
+}
 
 PackedMatrix::PackedMatrix() = default;
 PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
@@ -89,15 +89,15 @@ void PackedMatrix::pack(ConstMatrix b, Transpose transpose, DType dtype) {
     layout.desc = onednn::packed_layout(k, n, layout.stored);
     layout.memory = dnnl::memory(layout.desc, onednn::engine(), layout.buffer.reserve(layout.desc.get_size()));
   }
-  if (b.rows <= 1) b.stride = b.cols;
-  if (dtype == layout.stored || b.dtype == DType::bf16) {
-    reorder(b, transpose, layout);
-    return;
+  if (dtype != layout.stored && b.dtype != dtype) {
+    void* memory = onednn::temporary(onednn::Temporary::right, static_cast<size_t>(b.rows * b.cols) * size_of(dtype));
+    const MutableMatrix rounded{memory, dtype, b.rows, b.cols, b.cols};
+    convert(b, rounded);
+    b = rounded;
   }
-  void* memory = onednn::temporary(onednn::Temporary::right, static_cast<size_t>(b.rows * b.cols) * size_of(dtype));
-  const MutableMatrix rounded{memory, dtype, b.rows, b.cols, b.cols};
-  convert(b, rounded);
-  reorder(rounded, transpose, layout);
+  const int64_t stride = b.rows <= 1 ? b.cols : b.stride;
+  const onednn::OperandLayout from{b.dtype, 0, transposed ? 1 : stride, transposed ? stride : 1};
+  onednn::pack_operand(b.data, from, k, n, layout.stored, layout.memory);
 }
 
 }  // namespace weft::kernels

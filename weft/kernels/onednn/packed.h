@@ -3,6 +3,7 @@
 #include "weft/kernels/matmul.h"
 #include "weft/kernels/onednn/library.h"
 #include "weft/kernels/onednn/memory.h"
+#include "weft/kernels/onednn/product.h"
 
 namespace weft::kernels {
 
@@ -15,5 +16,13 @@ struct PackedMatrix::Layout {
   onednn::AlignedBuffer buffer;
   dnnl::memory memory;  // over the buffer
 };
+
+namespace onednn {
+
+// Writes a (k, n) right operand into memory of the layout packed_layout(k, n, stored).
+void pack_operand(const void* b, const OperandLayout& from, int64_t k, int64_t n, DType stored,
+                  const dnnl::memory& packed);
+
+}  // namespace onednn
 
 }  // namespace weft::kernels

@@ -5,6 +5,7 @@
 #include "weft/base/threads.h"
 #include "weft/kernels/elementwise.h"
 #include "weft/kernels/onednn/memory.h"
+#include "weft/kernels/onednn/transposed_left.h"
 
 namespace weft::kernels::onednn {
 
@@ -101,6 +102,7 @@ void solve(const Problem& problem, Bf16Products bf16) {
   if (widened && s.batch == 1) return widen(problem);
   if (problem.residual_is_c) return solve_in_two_passes(problem, bf16);
 
+  if (!widened && prefers_transposed_left(s)) return solve_transposed_left(problem);
   const auto product = widened ? nullptr : find_product(s);
   if (product && product->quality() == Product::Quality::fast) return product->run(problem.data);
   if (s.batch > 1) {

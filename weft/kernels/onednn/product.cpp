@@ -1,8 +1,6 @@
 #include "weft/kernels/onednn/product.h"
 
-#include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "weft/base/error.h"
@@ -54,6 +52,30 @@ dnnl::algorithm algorithm_of(Activation activation) {
 bool is_generated(const dnnl::matmul::primitive_desc& descriptor) {
   return !std::string_view(descriptor.impl_info_str()).starts_with("ref");
 }
+
+struct RightOperand {
+  int64_t k = 0;
+  int64_t n = 0;
+  DType dtype = DType::f32;
+  bool operator==(const RightOperand&) const = default;
+};
+
+struct RightHash {
+  size_t operator()(const RightOperand& b) const { return Hasher().add(b.k).add(b.n).add(b.dtype).value(); }
+};
+
+struct RightLayout {
+  explicit RightLayout(const RightOperand& right) {
+    // The layout that oneDNN picks does not depend on m (1 to 8192 tried) but a new version may prefer many rows.
+    constexpr int64_t typical_m = 1024;
+    const auto type = data_type(right.dtype);
+    const dnnl::memory::desc a({typical_m, right.k}, type, dnnl::memory::format_tag::ab);
+    const dnnl::memory::desc b({right.k, right.n}, type, dnnl::memory::format_tag::any);
+    const dnnl::memory::desc c({typical_m, right.n}, type, dnnl::memory::format_tag::ab);
+    desc = matmul_descriptor(a, b, nullptr, c, strict_attributes({})).weights_desc();
+  }
+  dnnl::memory::desc desc;
+};
 
 LruCache<ProductShape, Product, ShapeHash>& products() {
   static LruCache<ProductShape, Product, ShapeHash> cache(product_cache_capacity);
@@ -144,21 +166,9 @@ std::shared_ptr<Product> find_product(const ProductShape& shape) { return produc
 
 int64_t product_cache_size() { return products().size(); }
 
-const dnnl::memory::desc& packed_layout(int64_t k, int64_t n, DType dtype) {
-  static std::mutex mutex;
-  static std::map<std::tuple<int64_t, int64_t, DType>, dnnl::memory::desc> layouts;
-  const std::lock_guard lock(mutex);
-  auto& layout = layouts[{k, n, dtype}];
-  if (layout.is_zero()) {
-    // The layout that oneDNN picks does not depend on m (1 to 8192 tried) but a new version may prefer many rows.
-    constexpr int64_t typical_m = 1024;
-    const auto type = data_type(dtype);
-    const dnnl::memory::desc a({typical_m, k}, type, dnnl::memory::format_tag::ab);
-    const dnnl::memory::desc b({k, n}, type, dnnl::memory::format_tag::any);
-    const dnnl::memory::desc c({typical_m, n}, type, dnnl::memory::format_tag::ab);
-    layout = matmul_descriptor(a, b, nullptr, c, strict_attributes({})).weights_desc();
-  }
-  return layout;
+dnnl::memory::desc packed_layout(int64_t k, int64_t n, DType dtype) {
+  static LruCache<RightOperand, RightLayout, RightHash> layouts(product_cache_capacity);
+  return layouts.get({k, n, dtype})->desc;
 }
 
 bool multiplies_bf16() {

@@ -53,7 +53,7 @@ struct ProductData {
 // A product of one shape: its generated code, if oneDNN has any, and what it needs to run.
 class Product {
  public:
-  // Any: whatever there is; fast: generated code; none: oneDNN cannot compute this shape.
+  // fast: generated code; reference: oneDNN's plain loops, a hundred times slower; none: oneDNN cannot compute it.
   enum class Quality { none, reference, fast };
 
   explicit Product(const ProductShape& shape);
@@ -85,7 +85,7 @@ int64_t product_cache_size();
 constexpr int64_t product_cache_capacity = 1024;
 
 // The layout in which a (k, n) right operand is read fastest; always the same one for the same arguments.
-const dnnl::memory::desc& packed_layout(int64_t k, int64_t n, DType dtype);
+dnnl::memory::desc packed_layout(int64_t k, int64_t n, DType dtype);
 
 // Whether this processor has generated code for products of bf16 matrices.
 bool multiplies_bf16();

@@ -76,7 +76,7 @@ void adamw(std::span<const AdamWItem> items, const AdamWStep& step) {
   check(items, step);
   int64_t total = 0;
   for (const AdamWItem& item : items) total += pieces_of(item);
-  constexpr int64_t grain = 4;
+  constexpr int64_t grain = 8;
   parallel_for(total, grain, [&](int64_t begin, int64_t end) {
     for (const AdamWItem& item : items) {
       const int64_t pieces = pieces_of(item);

@@ -41,11 +41,7 @@ Scratch::Scratch(int64_t floats, int64_t pieces) {
 
 namespace {
 
-using attention::Task;
 using attention::value_dim_of;
-
-// Multiply-adds that are worth handing to a thread.
-constexpr int64_t task_work = 1 << 19;
 
 void check_problem(const AttentionProblem& problem, std::string_view name) {
   require(problem.heads > 0 && problem.kv_heads > 0 && problem.heads % problem.kv_heads == 0,
@@ -88,104 +84,76 @@ void check_backward(const AttentionBackward& call) {
   require(call.log_sum_exp != nullptr, "{}: needs the log_sum_exp that forward wrote, got null", name);
 }
 
-portable::LongestLengths longest_lengths(const AttentionProblem& problem) { return portable::longest_lengths(problem); }
+attention::Division divide(const AttentionProblem& problem, int64_t heads) {
+  const portable::LongestLengths longest = portable::longest_lengths(problem);
+  attention::Division division;
+  division.heads = heads;
+  division.max_q = longest.q;
+  division.max_k = longest.k;
+  return division;
+}
 
-// Tasks of forward. Every query's result depends on no other's, so the division may follow the number of threads.
-void plan_forward(const AttentionProblem& problem, std::vector<Task>& tasks) {
-  const auto longest = longest_lengths(problem);
-  const int64_t wanted = 4 * thread_count();
-  const int64_t group = problem.heads / problem.kv_heads;
-  const auto segments = static_cast<int64_t>(problem.segments.size());
-  tasks.clear();
-  for (int64_t s = 0; s < segments; ++s) {
-    const AttentionSegment& segment = problem.segments[static_cast<size_t>(s)];
-    const int64_t work = segment.q_length * segment.k_length * (problem.head_dim + value_dim_of(problem));
-    int64_t heads = segments * problem.kv_heads >= wanted ? group : 1;
-    while (2 * heads * work <= task_work && 2 * heads <= problem.heads) heads *= 2;
-    const int64_t pieces = std::max<int64_t>(1, wanted * heads / (segments * problem.heads));
-    const int64_t queries =
-        std::max<int64_t>(4 * attention::block_queries,
-                          attention::round_up((segment.q_length + pieces - 1) / pieces, attention::block_queries));
-    for (int64_t h = 0; h < problem.heads; h += heads) {
-      for (int64_t i = 0; i < segment.q_length; i += queries) {
-        tasks.push_back({.segment = s,
-                         .head_begin = h,
-                         .head_end = std::min(h + heads, problem.heads),
-                         .q_begin = i,
-                         .q_end = std::min(i + queries, segment.q_length),
-                         .k_begin = 0,
-                         .k_end = segment.k_length,
-                         .max_q = longest.q,
-                         .max_k = longest.k});
-      }
-    }
-  }
+// Every query's result depends on no other's, so forward may be cut by the number of threads.
+attention::Division divide_forward(const AttentionProblem& problem) {
+  attention::Division division = divide(problem, problem.heads);
+  const int64_t heads = std::max<int64_t>(1, division.items(problem));
+  const int64_t wanted = thread_count() > 1 ? 4 * thread_count() : 1;
+  const int64_t blocks = (division.max_q + attention::block_queries - 1) / attention::block_queries;
+  const int64_t pieces = std::clamp<int64_t>((wanted + heads - 1) / heads, 1, std::max<int64_t>(1, blocks / 4));
+  division.piece_length = (blocks + pieces - 1) / pieces * attention::block_queries;
+  division.pieces = pieces;
+  return division;
 }
 
 // Backward cuts long keys in pieces when there are few heads to share out. The cut must not depend on the number of
 // threads: it decides in which order dq is summed.
-constexpr int64_t few_heads = 16;
-constexpr int64_t shortest_piece = 8 * attention::tile_keys;
-
-int64_t backward_pieces(const AttentionProblem& problem) {
-  const int64_t heads = static_cast<int64_t>(problem.segments.size()) * problem.kv_heads;
-  const int64_t pieces = longest_lengths(problem).k / shortest_piece;
-  return std::max<int64_t>(1, std::min(pieces, few_heads / std::max<int64_t>(heads, 1)));
+attention::Division divide_backward(const AttentionProblem& problem) {
+  constexpr int64_t few_heads = 16, shortest_piece = 8 * attention::tile_keys;
+  attention::Division division = divide(problem, problem.kv_heads);
+  const int64_t heads = std::max<int64_t>(1, division.items(problem));
+  division.pieces = std::max<int64_t>(1, std::min(division.max_k / shortest_piece, few_heads / heads));
+  division.piece_length =
+      attention::round_up((division.max_k + division.pieces - 1) / division.pieces, attention::tile_keys);
+  return division;
 }
 
-// Tasks of backward: key/value heads, or pieces of the keys of one, whose shares of dq follow each other in `shares`.
-void plan_backward(const AttentionProblem& problem, std::vector<Task>& tasks, std::vector<float>& shares) {
-  const auto longest = longest_lengths(problem);
-  const int64_t group = problem.heads / problem.kv_heads;
-  const int64_t pieces = backward_pieces(problem);
-  int64_t shared = 0;
-  tasks.clear();
-  for (size_t s = 0; s < problem.segments.size(); ++s) {
-    const AttentionSegment& segment = problem.segments[s];
-    const int64_t work = group * segment.q_length * segment.k_length * (problem.head_dim + value_dim_of(problem));
-    int64_t heads = 1;
-    while (pieces == 1 && 2 * heads * work <= task_work && 2 * heads <= problem.kv_heads) heads *= 2;
-    const int64_t length = attention::round_up((segment.k_length + pieces - 1) / pieces, attention::tile_keys);
-    for (int64_t h = 0; h < problem.kv_heads; h += heads) {
-      for (int64_t piece = 0; piece < pieces; ++piece) {
-        tasks.push_back({.segment = static_cast<int64_t>(s),
-                         .head_begin = h,
-                         .head_end = std::min(h + heads, problem.kv_heads),
-                         .q_begin = 0,
-                         .q_end = segment.q_length,
-                         .k_begin = std::min(piece * length, segment.k_length),
-                         .k_end = std::min((piece + 1) * length, segment.k_length),
-                         .max_q = longest.q,
-                         .max_k = longest.k});
-        shared += pieces > 1 ? group * segment.q_length * problem.head_dim : 0;
-      }
-    }
-  }
-  if (pieces == 1) return;
-  if (static_cast<int64_t>(shares.size()) < shared) shares.resize(static_cast<size_t>(shared));
-  float* next = shares.data();
-  for (Task& task : tasks) {
-    task.dq_share = next;
-    next += group * (task.q_end - task.q_begin) * problem.head_dim;
-  }
+// Runs body(task) for runs of items: long enough to be worth handing out and for an item to prefetch the next one's
+// rows, short enough that threads end together.
+void run_items(const AttentionProblem& problem, const attention::Division& division,
+               FunctionRef<void(const attention::Task&)> body) {
+  constexpr int64_t enough_work = 1 << 20;  // multiply-adds
+  const int64_t items = division.items(problem);
+  const int64_t work = std::max<int64_t>(
+      1, division.max_q * division.max_k * (problem.head_dim + value_dim_of(problem)) / division.pieces);
+  const int64_t run = std::max({int64_t{1}, items / (16 * thread_count()), std::min(items, enough_work / work)});
+  parallel_tasks((items + run - 1) / run, [&](int64_t index) {
+    body({division, index * run, std::min((index + 1) * run, items)});
+  });
 }
 
-// dq of the head that tasks [first, first + pieces) share: the sum of their shares, in order.
+bool is_small(const AttentionProblem& problem, const attention::Division& division) {
+  return division.max_q <= attention::small_length && division.max_k <= attention::small_length && !problem.allowed;
+}
+
+// dq of one query head of a segment: the sum of what the pieces of the keys gave, in order.
 template <typename Storage>
-void add_shares(const AttentionBackward& call, std::span<const Task> pieces) {
+void add_shares(const AttentionBackward& call, const attention::Division& division, int64_t segment_index,
+                int64_t head) {
   const AttentionProblem& problem = call.problem;
-  const AttentionSegment& segment = attention::segment_of(problem, pieces[0]);
+  const AttentionSegment& segment = problem.segments[static_cast<size_t>(segment_index)];
   const int64_t group = problem.heads / problem.kv_heads;
-  for (int64_t h = 0; h < group; ++h) {
-    for (int64_t i = 0; i < segment.q_length; ++i) {
-      Storage* dq = static_cast<Storage*>(call.dq.data) + (segment.q_begin + i) * call.dq.token_stride +
-                    (pieces[0].head_begin * group + h) * call.dq.head_stride;
-      const int64_t row = (h * segment.q_length + i) * problem.head_dim;
-      for (int64_t c = 0; c < problem.head_dim; ++c) {
-        float sum = 0.0f;
-        for (const Task& piece : pieces) sum += piece.dq_share[row + c];
-        dq[c] = static_cast<Storage>(sum);
+  const int64_t share = group * division.max_q * problem.head_dim;
+  const int64_t first = (segment_index * problem.kv_heads + head / group) * division.pieces;
+  const float* shares = division.dq_shares + first * share + head % group * division.max_q * problem.head_dim;
+  for (int64_t i = 0; i < segment.q_length; ++i) {
+    Storage* dq =
+        static_cast<Storage*>(call.dq.data) + (segment.q_begin + i) * call.dq.token_stride + head * call.dq.head_stride;
+    for (int64_t c = 0; c < problem.head_dim; ++c) {
+      float sum = 0.0f;
+      for (int64_t piece = 0; piece < division.pieces; ++piece) {
+        sum += shares[piece * share + i * problem.head_dim + c];
       }
+      dq[c] = static_cast<Storage>(sum);
     }
   }
 }
@@ -206,7 +174,7 @@ void forward_explicit(const AttentionForward& call, float* weights) {
       .log_sum_exp = call.log_sum_exp,
       .log_sum_exp_stride = call.log_sum_exp_stride,
       .weights = weights};
-  const auto longest = longest_lengths(call.problem);
+  const auto longest = portable::longest_lengths(call.problem);
   const int64_t heads = call.problem.heads;
   parallel_tasks(static_cast<int64_t>(call.problem.segments.size()) * heads, [&](int64_t index) {
     const portable::AttentionHead head{call.problem, longest, index / heads, index % heads};
@@ -220,29 +188,35 @@ void forward_explicit(const AttentionForward& call, float* weights) {
 
 void attention_forward(const AttentionForward& call) {
   check_forward(call, "attention");
-  thread_local std::vector<Task> tasks;
-  plan_forward(call.problem, tasks);
-  const std::vector<Task>& planned = tasks;
-  parallel_tasks(static_cast<int64_t>(planned.size()),
-                 [&](int64_t index) { attention::forward_tiled(call, planned[static_cast<size_t>(index)]); });
+  const attention::Division division = divide_forward(call.problem);
+  const auto kernel = division.max_q <= attention::few_queries ? attention::forward_few_queries
+                      : is_small(call.problem, division)       ? attention::forward_small
+                                                               : attention::forward_tiled;
+  run_items(call.problem, division, [&](const attention::Task& task) { kernel(call, task); });
 }
 
 void attention_backward(const AttentionBackward& call) {
   check_backward(call);
-  thread_local std::vector<Task> tasks;
+  const AttentionProblem& problem = call.problem;
+  attention::Division division = divide_backward(problem);
   thread_local std::vector<float> shares;
-  plan_backward(call.problem, tasks, shares);
-  const std::span<const Task> planned(tasks);
-  parallel_tasks(static_cast<int64_t>(planned.size()),
-                 [&](int64_t index) { attention::backward_tiled(call, planned[static_cast<size_t>(index)]); });
-  const int64_t pieces = backward_pieces(call.problem);
-  if (pieces == 1) return;
-  parallel_tasks(static_cast<int64_t>(planned.size()) / pieces, [&](int64_t index) {
-    const auto shared = planned.subspan(static_cast<size_t>(index * pieces), static_cast<size_t>(pieces));
+  if (division.pieces > 1) {
+    const int64_t rows =
+        static_cast<int64_t>(problem.segments.size()) * problem.heads * division.pieces * division.max_q;
+    if (static_cast<int64_t>(shares.size()) < rows * problem.head_dim) {
+      shares.resize(static_cast<size_t>(rows * problem.head_dim));
+    }
+    division.dq_shares = shares.data();
+  }
+  const bool small = is_small(problem, division) && problem.heads == problem.kv_heads;
+  const auto kernel = small ? attention::backward_small : attention::backward_tiled;
+  run_items(problem, division, [&](const attention::Task& task) { kernel(call, task); });
+  if (division.pieces == 1) return;
+  parallel_tasks(static_cast<int64_t>(problem.segments.size()) * problem.heads, [&](int64_t index) {
     if (call.q.dtype == DType::bf16) {
-      add_shares<BFloat16>(call, shared);
+      add_shares<BFloat16>(call, division, index / problem.heads, index % problem.heads);
     } else {
-      add_shares<float>(call, shared);
+      add_shares<float>(call, division, index / problem.heads, index % problem.heads);
     }
   });
 }

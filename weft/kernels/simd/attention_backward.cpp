@@ -5,6 +5,7 @@
 
 #include "weft/kernels/simd/attention_kernels.h"
 #include "weft/kernels/simd/attention_pack-inl.h"
+#include "weft/kernels/simd/attention_prefetch-inl.h"
 #include "weft/kernels/simd/attention_product-inl.h"
 #include "weft/kernels/simd/attention_tile-inl.h"
 #include "weft/kernels/simd/lanes-inl.h"
@@ -29,22 +30,23 @@ class BackwardTask {
   BackwardTask(const AttentionBackward& call, const attention::Task& task)
       : call_(call),
         task_(task),
-        segment_(attention::segment_of(call.problem, task)),
         dropout_(call.problem.dropout),
+        group_(call.problem.heads / call.problem.kv_heads),
         head_dim_(call.problem.head_dim),
         value_dim_(attention::value_dim_of(call.problem)),
         padded_head_dim_(attention::round_up(head_dim_, lane_count())),
-        padded_value_dim_(attention::round_up(value_dim_, lane_count())),
-        padded_keys_(attention::round_up(task.k_end - task.k_begin, product_rows)) {
+        padded_value_dim_(attention::round_up(value_dim_, lane_count())) {
+    const int64_t padded_keys =
+        attention::round_up(task.division.pieces > 1 ? task.division.piece_length : task.division.max_k, product_rows);
     const int64_t tile = tile_keys * block_queries;
     const int64_t width = padded_head_dim_ + padded_value_dim_;
-    attention::Scratch scratch(2 * padded_keys_ * width + block_queries * (2 * width + padded_head_dim_ + 2) +
-                                   5 * tile + dropout_scratch_size(),
+    attention::Scratch scratch(2 * padded_keys * width + block_queries * (2 * width + padded_head_dim_ + 2) + 5 * tile +
+                                   dropout_scratch_size(),
                                16);
-    keys_ = scratch.take(padded_keys_ * padded_head_dim_);
-    values_ = scratch.take(padded_keys_ * padded_value_dim_);
-    d_keys_ = scratch.take(padded_keys_ * padded_head_dim_);
-    d_values_ = scratch.take(padded_keys_ * padded_value_dim_);
+    keys_ = scratch.take(padded_keys * padded_head_dim_);
+    values_ = scratch.take(padded_keys * padded_value_dim_);
+    d_keys_ = scratch.take(padded_keys * padded_head_dim_);
+    d_values_ = scratch.take(padded_keys * padded_value_dim_);
     queries_ = scratch.take(block_queries * padded_head_dim_);
     queries_transposed_ = scratch.take(block_queries * padded_head_dim_);
     d_queries_ = scratch.take(block_queries * padded_head_dim_);
@@ -65,22 +67,47 @@ class BackwardTask {
   }
 
   void run() {
-    for (int64_t kv_head = task_.head_begin; kv_head < task_.head_end; ++kv_head) run_head(kv_head);
+    const attention::Division& division = task_.division;
+    for (int64_t index = task_.begin; index < task_.end; ++index) {
+      item_ = division.key_item(index, call_.problem);
+      segment_ = &call_.problem.segments[static_cast<size_t>(item_.segment)];
+      if (division.dq_shares) dq_share_ = division.dq_shares + index * group_ * division.max_q * head_dim_;
+      if (index + 1 < task_.end) prefetch(division.key_item(index + 1, call_.problem));
+      run_item();
+      prefetcher_.finish();
+    }
   }
 
  private:
-  void run_head(int64_t kv_head) {
-    const int64_t group = call_.problem.heads / call_.problem.kv_heads;
-    const int64_t row = segment_.k_begin + task_.k_begin, count = task_.k_end - task_.k_begin;
-    pack_rows(head_row<T>(call_.k, row, kv_head), call_.k.token_stride, count, head_dim_, padded_keys_,
+  // Announces the rows of the next item, to be fetched during this one.
+  void prefetch(const attention::Item& next) {
+    const AttentionSegment& segment = call_.problem.segments[static_cast<size_t>(next.segment)];
+    const int64_t key = segment.k_begin + next.begin, keys = next.end - next.begin, head = next.head * group_;
+    prefetcher_.clear();
+    prefetcher_.add(call_.k, key, keys, next.head, 1, head_dim_);
+    prefetcher_.add(call_.v, key, keys, next.head, 1, value_dim_);
+    prefetcher_.add(call_.q, segment.q_begin, segment.q_length, head, 1, head_dim_);
+    prefetcher_.add(call_.d_output, segment.q_begin, segment.q_length, head, 1, value_dim_);
+    prefetcher_.add(call_.output, segment.q_begin, segment.q_length, head, 1, value_dim_);
+    prefetcher_.add(call_.dq, segment.q_begin, segment.q_length, head, 1, head_dim_);
+    prefetcher_.add(call_.dk, key, keys, next.head, 1, head_dim_);
+    prefetcher_.add(call_.dv, key, keys, next.head, 1, value_dim_);
+    prefetcher_.pace(segment_->q_length * (item_.end - item_.begin) /
+                     (block_queries * product_rows * (call_.problem.causal ? 2 : 1)));
+  }
+
+  void run_item() {
+    const int64_t row = segment_->k_begin + item_.begin, count = item_.end - item_.begin, kv_head = item_.head;
+    const int64_t padded_count = attention::round_up(count, product_rows);
+    pack_rows(head_row<T>(call_.k, row, kv_head), call_.k.token_stride, count, head_dim_, padded_count,
               padded_head_dim_, keys_);
-    pack_rows(head_row<T>(call_.v, row, kv_head), call_.v.token_stride, count, value_dim_, padded_keys_,
+    pack_rows(head_row<T>(call_.v, row, kv_head), call_.v.token_stride, count, value_dim_, padded_count,
               padded_value_dim_, values_);
-    std::fill_n(d_keys_, padded_keys_ * padded_head_dim_, 0.0f);
-    std::fill_n(d_values_, padded_keys_ * padded_value_dim_, 0.0f);
-    for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-      for (int64_t i = 0; i < segment_.q_length; i += block_queries) {
-        run_block(head, i, std::min(block_queries, segment_.q_length - i));
+    std::fill_n(d_keys_, padded_count * padded_head_dim_, 0.0f);
+    std::fill_n(d_values_, padded_count * padded_value_dim_, 0.0f);
+    for (int64_t head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
+      for (int64_t i = 0; i < segment_->q_length; i += block_queries) {
+        run_block(head, i, std::min(block_queries, segment_->q_length - i));
       }
     }
     unpack_rows({d_keys_, padded_head_dim_}, count, head_dim_, call_.problem.scale, head_row<T>(call_.dk, row, kv_head),
@@ -90,11 +117,11 @@ class BackwardTask {
   }
 
   void run_block(int64_t head, int64_t first, int64_t count) {
-    Tile tile{call_.problem, segment_, task_, head, first, count, 0, 0};
-    const int64_t end = std::min(task_.k_end, attention::visible_keys(call_.problem, segment_, tile.last_query()));
+    Tile tile{call_.problem, *segment_, task_.division, item_.segment, head, first, count, 0, 0};
+    const int64_t end = std::min(item_.end, attention::visible_keys(call_.problem, *segment_, tile.last_query()));
     std::fill_n(d_queries_, tile.padded_queries() * padded_head_dim_, 0.0f);
-    if (end > task_.k_begin) load_queries(tile);
-    for (tile.key = task_.k_begin; tile.key < end; tile.key += tile_keys) {
+    if (end > item_.begin) load_queries(tile);
+    for (tile.key = item_.begin; tile.key < end; tile.key += tile_keys) {
       tile.keys = std::min(tile_keys, end - tile.key);
       run_tile(tile);
     }
@@ -102,7 +129,7 @@ class BackwardTask {
   }
 
   void load_queries(const Tile& tile) {
-    const int64_t padded = tile.padded_queries(), row = segment_.q_begin + tile.query;
+    const int64_t padded = tile.padded_queries(), row = segment_->q_begin + tile.query;
     pack_rows(head_row<T>(call_.q, row, tile.head), call_.q.token_stride, tile.queries, head_dim_, padded,
               padded_head_dim_, queries_);
     pack_rows(head_row<T>(call_.d_output, row, tile.head), call_.d_output.token_stride, tile.queries, value_dim_,
@@ -126,12 +153,13 @@ class BackwardTask {
 
   void run_tile(const Tile& tile) {
     const int64_t padded = tile.padded_queries(), lanes = lane_count();
-    const int64_t key_row = tile.key - task_.k_begin;
+    const int64_t key_row = tile.key - item_.begin;
     const float* keys = keys_ + key_row * padded_head_dim_;
     const float* values = values_ + key_row * padded_value_dim_;
     for (int64_t j = 0; j < tile.keys; j += product_rows) {
-      const int64_t skipped = tile.first_seeing(j) / lanes * lanes;
+      const int64_t skipped = tile.first_step_seeing(j);
       if (skipped >= padded) break;
+      prefetcher_.step();
       const int64_t place = j * block_queries + skipped;
       multiply<Left::rows, Start::zero>({keys + j * padded_head_dim_, padded_head_dim_, queries_transposed_ + skipped,
                                          block_queries, weights_ + place, block_queries, head_dim_},
@@ -202,24 +230,27 @@ class BackwardTask {
   }
 
   void write_queries(const Tile& tile) {
-    if (task_.dq_share) {
-      const int64_t group = call_.problem.heads / call_.problem.kv_heads;
-      const int64_t row = (tile.head - task_.head_begin * group) * segment_.q_length + tile.query;
+    if (dq_share_) {
+      const int64_t row = (tile.head - item_.head * group_) * task_.division.max_q + tile.query;
       unpack_rows({d_queries_, padded_head_dim_}, tile.queries, head_dim_, call_.problem.scale,
-                  task_.dq_share + row * head_dim_, head_dim_);
+                  dq_share_ + row * head_dim_, head_dim_);
     } else {
       unpack_rows({d_queries_, padded_head_dim_}, tile.queries, head_dim_, call_.problem.scale,
-                  head_row<T>(call_.dq, segment_.q_begin + tile.query, tile.head), call_.dq.token_stride);
+                  head_row<T>(call_.dq, segment_->q_begin + tile.query, tile.head), call_.dq.token_stride);
     }
   }
 
   const AttentionBackward& call_;
   const attention::Task& task_;
-  const AttentionSegment& segment_;
   const DropoutFactors dropout_;
+  const int64_t group_;  // query heads of a key/value head
   const int64_t head_dim_, value_dim_;
-  const int64_t padded_head_dim_, padded_value_dim_, padded_keys_;
-  // Of the task's keys, in rows of padded_head_dim_ or padded_value_dim_.
+  const int64_t padded_head_dim_, padded_value_dim_;
+  attention::Item item_{};
+  const AttentionSegment* segment_ = nullptr;
+  float* dq_share_ = nullptr;
+  Prefetcher prefetcher_;
+  // Of the item's keys, in rows of padded_head_dim_ or padded_value_dim_.
   float* keys_;
   float* values_;
   float* d_keys_;

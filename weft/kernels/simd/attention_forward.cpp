@@ -7,6 +7,7 @@
 
 #include "weft/kernels/simd/attention_kernels.h"
 #include "weft/kernels/simd/attention_pack-inl.h"
+#include "weft/kernels/simd/attention_prefetch-inl.h"
 #include "weft/kernels/simd/attention_product-inl.h"
 #include "weft/kernels/simd/attention_tile-inl.h"
 #include "weft/kernels/simd/lanes-inl.h"
@@ -28,20 +29,20 @@ class ForwardTask {
   ForwardTask(const AttentionForward& call, const attention::Task& task)
       : call_(call),
         task_(task),
-        segment_(attention::segment_of(call.problem, task)),
         dropout_(call.problem.dropout),
+        group_(call.problem.heads / call.problem.kv_heads),
         head_dim_(call.problem.head_dim),
         value_dim_(attention::value_dim_of(call.problem)),
         padded_head_dim_(attention::round_up(head_dim_, lane_count())),
-        padded_value_dim_(attention::round_up(value_dim_, lane_count())),
-        padded_keys_(attention::round_up(segment_.k_length, product_rows)) {
+        padded_value_dim_(attention::round_up(value_dim_, lane_count())) {
+    const int64_t padded_keys = attention::round_up(task.division.max_k, product_rows);
     const int64_t tile = tile_keys * block_queries;
-    attention::Scratch scratch(padded_keys_ * (padded_head_dim_ + padded_value_dim_) +
+    attention::Scratch scratch(padded_keys * (padded_head_dim_ + padded_value_dim_) +
                                    block_queries * (2 * padded_head_dim_ + padded_value_dim_ + 3) + 4 * tile +
                                    dropout_scratch_size(),
                                12);
-    keys_ = scratch.take(padded_keys_ * padded_head_dim_);
-    values_ = scratch.take(padded_keys_ * padded_value_dim_);
+    keys_ = scratch.take(padded_keys * padded_head_dim_);
+    values_ = scratch.take(padded_keys * padded_value_dim_);
     queries_ = scratch.take(block_queries * padded_head_dim_);
     queries_transposed_ = scratch.take(padded_head_dim_ * block_queries);
     sums_ = scratch.take(block_queries * padded_value_dim_);
@@ -60,35 +61,55 @@ class ForwardTask {
   }
 
   void run() {
-    const int64_t group = call_.problem.heads / call_.problem.kv_heads;
-    int64_t packed_head = -1;
-    for (int64_t head = task_.head_begin; head < task_.head_end; ++head) {
-      if (head / group != packed_head) pack(packed_head = head / group);
-      for (int64_t i = task_.q_begin; i < task_.q_end; i += block_queries) {
-        run_block(head, i, std::min(block_queries, task_.q_end - i));
+    const attention::Division& division = task_.division;
+    for (int64_t index = task_.begin; index < task_.end; ++index) {
+      const attention::Item item = division.query_item(index, call_.problem);
+      if (index + 1 < task_.end) prefetch(division.query_item(index + 1, call_.problem), item.end - item.begin);
+      pack(item.segment, item.head / group_);
+      for (int64_t i = item.begin; i < item.end; i += block_queries) {
+        run_block(item, i, std::min(block_queries, item.end - i));
       }
+      prefetcher_.finish();
     }
   }
 
  private:
-  void pack(int64_t kv_head) {
-    const int64_t first = segment_.k_begin, count = segment_.k_length;
-    pack_rows(head_row<T>(call_.k, first, kv_head), call_.k.token_stride, count, head_dim_, padded_keys_,
-              padded_head_dim_, keys_);
+  // Announces the rows of the next item, to be fetched while `queries` queries are computed.
+  void prefetch(const attention::Item& next, int64_t queries) {
+    const AttentionSegment& segment = call_.problem.segments[static_cast<size_t>(next.segment)];
+    const int64_t kv_head = next.head / group_;
+    prefetcher_.clear();
+    if (next.segment != packed_segment_ || kv_head != packed_head_) {
+      prefetcher_.add(call_.k, segment.k_begin, segment.k_length, kv_head, 1, head_dim_);
+      prefetcher_.add(call_.v, segment.k_begin, segment.k_length, kv_head, 1, value_dim_);
+    }
+    const int64_t count = next.end - next.begin;
+    prefetcher_.add(call_.q, segment.q_begin + next.begin, count, next.head, 1, head_dim_);
+    prefetcher_.add(call_.output, segment.q_begin + next.begin, count, next.head, 1, value_dim_);
+    prefetcher_.pace(queries * segment.k_length / (block_queries * product_rows * (call_.problem.causal ? 2 : 1)));
+  }
+
+  void pack(int64_t segment, int64_t kv_head) {
+    if (segment == packed_segment_ && kv_head == packed_head_) return;
+    packed_segment_ = segment, packed_head_ = kv_head;
+    segment_ = &call_.problem.segments[static_cast<size_t>(segment)];
+    const int64_t first = segment_->k_begin, count = segment_->k_length;
+    pack_rows(head_row<T>(call_.k, first, kv_head), call_.k.token_stride, count, head_dim_,
+              attention::round_up(count, product_rows), padded_head_dim_, keys_);
     pack_rows(head_row<T>(call_.v, first, kv_head), call_.v.token_stride, count, value_dim_, count, padded_value_dim_,
               values_);
   }
 
-  void run_block(int64_t head, int64_t first, int64_t count) {
-    Tile tile{call_.problem, segment_, task_, head, first, count, 0, 0};
+  void run_block(const attention::Item& item, int64_t first, int64_t count) {
+    Tile tile{call_.problem, *segment_, task_.division, item.segment, item.head, first, count, 0, 0};
     const int64_t padded = tile.padded_queries();
-    pack_rows(head_row<T>(call_.q, segment_.q_begin + first, head), call_.q.token_stride, count, head_dim_, padded,
-              padded_head_dim_, queries_);
+    pack_rows(head_row<T>(call_.q, segment_->q_begin + first, item.head), call_.q.token_stride, count, head_dim_,
+              padded, padded_head_dim_, queries_);
     transpose({queries_, padded_head_dim_}, padded, padded_head_dim_, call_.problem.scale * log2_of_e,
               queries_transposed_, block_queries);
     std::fill_n(maxima_, padded, masked_score);
     std::fill_n(totals_, padded, 0.0f);
-    const int64_t end = attention::visible_keys(call_.problem, segment_, tile.last_query());
+    const int64_t end = attention::visible_keys(call_.problem, *segment_, tile.last_query());
     for (tile.key = 0; tile.key < end; tile.key += tile_keys) {
       tile.keys = std::min(tile_keys, end - tile.key);
       run_tile(tile);
@@ -100,8 +121,9 @@ class ForwardTask {
   void run_tile(const Tile& tile) {
     const int64_t padded = tile.padded_queries(), lanes = lane_count();
     for (int64_t j = 0; j < tile.keys; j += product_rows) {
-      const int64_t skipped = tile.first_seeing(j) / lanes * lanes;
+      const int64_t skipped = tile.first_step_seeing(j);
       if (skipped >= padded) break;
+      prefetcher_.step();
       multiply<Left::rows, Start::zero>(
           {keys_ + (tile.key + j) * padded_head_dim_, padded_head_dim_, queries_transposed_ + skipped, block_queries,
            scores_ + j * block_queries + skipped, block_queries, head_dim_},
@@ -171,7 +193,7 @@ class ForwardTask {
 
   void write(const Tile& tile) {
     const Floats d;
-    const int64_t row = segment_.q_begin + tile.query;
+    const int64_t row = segment_->q_begin + tile.query;
     HWY_ALIGN float inverses[block_queries];
     float* log_sum_exp = call_.log_sum_exp ? call_.log_sum_exp + tile.head * call_.log_sum_exp_stride + row : nullptr;
     for (int64_t i = 0; i < tile.queries; i += lane_count()) {
@@ -198,10 +220,13 @@ class ForwardTask {
 
   const AttentionForward& call_;
   const attention::Task& task_;
-  const AttentionSegment& segment_;
   const DropoutFactors dropout_;
+  const int64_t group_;
   const int64_t head_dim_, value_dim_;
-  const int64_t padded_head_dim_, padded_value_dim_, padded_keys_;
+  const int64_t padded_head_dim_, padded_value_dim_;
+  const AttentionSegment* segment_ = nullptr;
+  int64_t packed_segment_ = -1, packed_head_ = -1;  // whose keys and values are packed
+  Prefetcher prefetcher_;
   float* keys_;                // (padded keys, padded head_dim)
   float* values_;              // (keys, padded value_dim)
   float* queries_;             // (block_queries, padded head_dim)

@@ -11,4 +11,8 @@ void forward_tiled(const AttentionForward& call, const Task& task);
 void forward_few_queries(const AttentionForward& call, const Task& task);
 void backward_tiled(const AttentionBackward& call, const Task& task);
 
+// For at most small_length queries and keys per segment and no boolean mask; backward also needs heads = kv_heads.
+void forward_small(const AttentionForward& call, const Task& task);
+void backward_small(const AttentionBackward& call, const Task& task);
+
 }  // namespace weft::kernels::attention

@@ -27,13 +27,12 @@ constexpr float masked_score = -1e37f;
 constexpr float log2_of_e = 1.44269504088896340736f;
 constexpr float ln_of_2 = 0.69314718055994530942f;
 
-// 2^x for x ≤ 0, relative error 2e−7; 2^−126 at least, which no sum notices; NaN stays NaN (Max keeps its second
-// operand then). Adding `rounder` leaves round(x) in the low bits; the polynomial is a minimax fit on ±1/2.
+// 2^x for x ≤ 0 (or hardly above), relative error 2e−7; 0 below x = −126; NaN stays NaN. Adding `rounder` leaves
+// round(x) in the low bits; the polynomial is a minimax fit on ±1/2.
 HWY_INLINE FloatVec exp2_nonpositive(FloatVec x) {
   const Floats d;
   const hn::RebindToSigned<Floats> integers;
   const FloatVec rounder = hn::Set(d, 0x1.8p23f);
-  x = hn::Max(hn::Set(d, -126.0f), x);
   const FloatVec shifted = hn::Add(x, rounder);
   const FloatVec f = hn::Sub(x, hn::Sub(shifted, rounder));
   FloatVec p = hn::MulAdd(f, hn::Set(d, 0x1.5bba14p-10f), hn::Set(d, 0x1.3cea88p-7f));
@@ -42,22 +41,27 @@ HWY_INLINE FloatVec exp2_nonpositive(FloatVec x) {
   p = hn::MulAdd(p, f, hn::Set(d, 0x1.62e42ap-1f));
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
   const auto exponent = hn::ShiftLeft<23>(hn::BitCast(integers, shifted));
-  return hn::BitCast(d, hn::Add(hn::BitCast(integers, p), exponent));
+  const FloatVec power = hn::BitCast(d, hn::Add(hn::BitCast(integers, p), exponent));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -126.0f)), power);
 }
+
+// Queries that are masked and multiplied together: whole vectors, and whole rows of the products that follow.
+HWY_INLINE int64_t query_step() { return std::max(lane_count(), attention::product_rows); }
 
 // Up to block_queries queries of a head against up to tile_keys keys. Element (key j, query i) of a tile's arrays is at
 // [j · block_queries + i].
 struct Tile {
   const AttentionProblem& problem;
   const AttentionSegment& segment;
-  const attention::Task& task;
+  const attention::Division& division;
+  int64_t segment_index = 0;
   int64_t head = 0;
   int64_t query = 0;    // first query, within the segment
   int64_t queries = 0;  // how many
   int64_t key = 0;      // first key, within the segment
   int64_t keys = 0;     // how many
 
-  int64_t padded_queries() const { return attention::round_up(queries, lane_count()); }
+  int64_t padded_queries() const { return attention::round_up(queries, query_step()); }
   int64_t last_query() const { return query + queries - 1; }
 
   // How many of the tile's keys, from the first, query `i` of the tile may see by causality.
@@ -65,11 +69,17 @@ struct Tile {
     const int64_t last = std::min(query + i, last_query());
     return std::clamp<int64_t>(attention::visible_keys(problem, segment, last) - key, 0, keys);
   }
+  // A multiple of product_rows from which on no query of the step that holds query `i` sees a key.
+  int64_t visible_end(int64_t i) const {
+    return attention::round_up(visible(i / query_step() * query_step() + query_step() - 1), attention::product_rows);
+  }
   // The first query of the tile that may see key j of it, by causality; `queries` or more if none does.
   int64_t first_seeing(int64_t j) const {
     if (!problem.causal) return 0;
     return std::max<int64_t>(0, key + j - (segment.k_length - segment.q_length) - query);
   }
+  // The same, rounded down to a step.
+  int64_t first_step_seeing(int64_t j) const { return first_seeing(j) / query_step() * query_step(); }
 };
 
 // Which keys the queries of one vector (from query i of the tile on) see: those below `all` are seen by each of them;
@@ -83,7 +93,7 @@ class Visibility {
                                       : tile.keys),
         causal_(tile.problem.causal) {
     all = allowed ? 0 : tile.visible(i);
-    end = attention::round_up(tile.visible(i + lane_count() - 1), attention::product_rows);
+    end = tile.visible_end(i);
   }
 
   HWY_INLINE hn::Mask<Floats> visible(int64_t j, int64_t i) const {
@@ -108,7 +118,7 @@ class Visibility {
 // block_queries × tile_keys floats.
 inline void fill_allowed(const Tile& tile, float* rows, float* allowed) {
   const AttentionProblem& problem = tile.problem;
-  const uint8_t* mask = problem.allowed + tile.task.segment * problem.allowed_segment_stride +
+  const uint8_t* mask = problem.allowed + tile.segment_index * problem.allowed_segment_stride +
                         tile.head * problem.allowed_head_stride + tile.query * problem.allowed_query_stride + tile.key;
   const hn::Rebind<uint8_t, Floats> bytes;
   const hn::RebindToSigned<Floats> integers;
@@ -131,10 +141,10 @@ constexpr int64_t dropout_scratch_size() { return HWY_LANES(float) * attention::
 // factors[key j, query i] = what dropout multiplies the weight by.
 inline void fill_dropout(const Tile& tile, const DropoutFactors& dropout, float* scratch, float* factors) {
   const int64_t lanes = lane_count();
-  const int64_t max_k = tile.task.max_k;
+  const int64_t max_k = tile.division.max_k;
   const int64_t keys = attention::round_up(tile.keys, lanes);
-  const uint64_t row_of_head = static_cast<uint64_t>(tile.task.segment * tile.problem.heads + tile.head) *
-                               static_cast<uint64_t>(tile.task.max_q);
+  const uint64_t row_of_head = static_cast<uint64_t>(tile.segment_index * tile.problem.heads + tile.head) *
+                               static_cast<uint64_t>(tile.division.max_q);
   for (int64_t i = 0; i < tile.padded_queries(); i += lanes) {
     const uint64_t first = (row_of_head + static_cast<uint64_t>(tile.query + i)) * static_cast<uint64_t>(max_k) +
                            static_cast<uint64_t>(tile.key);

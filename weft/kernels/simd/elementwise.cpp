@@ -111,8 +111,8 @@ void apply_dropout_span(const ConstMatrix& x, const Dropout& dropout, const Muta
 
 // Rows [begin, end) added to `partial`, four at a time so that the sums are read and written less often than x.
 template <typename T, bool convert>
-HWY_INLINE void column_sums_rows(const ConstMatrix& x, int64_t begin, int64_t end, float* partial,
-                                 const MutableMatrix& converted) {
+HWY_FLATTEN void column_sums_rows(const ConstMatrix& x, int64_t begin, int64_t end, float* partial,
+                                  const MutableMatrix& converted) {
   for (int64_t r = begin; r < end; r += 4) {
     const int64_t rows = std::min<int64_t>(4, end - r);
     const T* in = at<T>(x, r);

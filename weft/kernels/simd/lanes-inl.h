@@ -105,12 +105,19 @@ HWY_INLINE FloatVec keep_lanes(FloatVec value, FloatVec other, SomeLanes part) {
 HWY_INLINE float sum_of(FloatVec value) { return hn::GetLane(hn::SumOfLanes(Floats(), value)); }
 HWY_INLINE float max_of(FloatVec value) { return hn::GetLane(hn::MaxOfLanes(Floats(), value)); }
 
-// Runs body(i, FullLanes) for each whole vector of [0, count) and body(i, SomeLanes) for what is left. Bodies are
-// generic lambdas marked HWY_ATTR: [&](int64_t i, auto part) HWY_ATTR { store(load(x + i, part), y + i, part); }
+// Runs body(i, FullLanes) for each whole vector (four in a row, so that counting does not cost as much as the work) of
+// [0, count) and body(i, SomeLanes) for what is left. Bodies are generic lambdas marked HWY_ATTR: [&](int64_t i, auto
+// part) HWY_ATTR { store(load(x + i, part), y + i, part); }
 template <typename Body>
 HWY_INLINE void for_lanes(int64_t count, const Body& body) {
   const int64_t lanes = lane_count();
   int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    body(i, FullLanes());
+    body(i + lanes, FullLanes());
+    body(i + 2 * lanes, FullLanes());
+    body(i + 3 * lanes, FullLanes());
+  }
   for (; i + lanes <= count; i += lanes) body(i, FullLanes());
   if (i < count) body(i, SomeLanes{count - i});
 }

@@ -32,6 +32,13 @@ struct Span {
 // Rows that one thread should at least get, when a thread is worth starting for `elements` elements.
 inline int64_t row_grain(int64_t elements, int64_t cols) { return elements / std::max<int64_t>(cols, 1) + 1; }
 
+// Rows that a kernel takes through its steps together: the reductions of one row then need not wait for those of the
+// row before. As many as fit first-level cache in f32.
+constexpr int64_t max_group_rows = 8;
+inline int64_t group_rows(int64_t cols) {
+  return std::clamp<int64_t>(4096 / std::max<int64_t>(cols, 1), 1, max_group_rows);
+}
+
 // The checks below throw weft::Error; `operation` and `name` are what the message calls operation and matrix.
 
 // f32 or bf16, sizes not negative, stride ≥ cols, and data unless there is no element.

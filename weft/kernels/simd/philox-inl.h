@@ -33,6 +33,11 @@ class PhiloxBatch {
     w2 = hn::Set(d, bits[2]);
     w3 = hn::Set(d, bits[3]);
   }
+  HWY_INLINE void words(uint64_t block, WordVec& w0, WordVec& w1, WordVec& w2, WordVec& w3, WordVec& w4, WordVec& w5,
+                        WordVec& w6, WordVec& w7) const {
+    words(block, w0, w1, w2, w3);
+    words(block + 1, w4, w5, w6, w7);
+  }
 
  private:
   Rng rng_;
@@ -72,6 +77,31 @@ class PhiloxBatch {
     }
     arrange(a0, a1, a2, a3, w0, w1);
     arrange(b0, b1, b2, b3, w2, w3);
+  }
+
+  // The same for 2 · lane_count() blocks, four sets side by side: faster still with 32 registers.
+  HWY_INLINE void words(uint64_t block, WordVec& w0, WordVec& w1, WordVec& w2, WordVec& w3, WordVec& w4, WordVec& w5,
+                        WordVec& w6, WordVec& w7) const {
+    const Counters d;
+    const CounterVec step = hn::Set(d, static_cast<uint64_t>(hn::Lanes(d)));
+    CounterVec a0 = hn::Add(hn::LoadU(d, offsets_), hn::Set(d, block));
+    CounterVec b0 = hn::Add(a0, step), e0 = hn::Add(b0, step), f0 = hn::Add(e0, step);
+    CounterVec a1 = hn::ShiftRight<32>(a0), b1 = hn::ShiftRight<32>(b0);
+    CounterVec e1 = hn::ShiftRight<32>(e0), f1 = hn::ShiftRight<32>(f0);
+    CounterVec a2 = hn::Set(d, stream_), b2 = a2, e2 = a2, f2 = a2;
+    CounterVec a3 = hn::ShiftRight<32>(a2), b3 = a3, e3 = a3, f3 = a3;
+    for (size_t round = 0; round < 10; ++round) {
+      const CounterVec k0 = hn::Set(d, keys_[2 * round]);
+      const CounterVec k1 = hn::Set(d, keys_[2 * round + 1]);
+      turn(k0, k1, a0, a1, a2, a3);
+      turn(k0, k1, b0, b1, b2, b3);
+      turn(k0, k1, e0, e1, e2, e3);
+      turn(k0, k1, f0, f1, f2, f3);
+    }
+    arrange(a0, a1, a2, a3, w0, w1);
+    arrange(b0, b1, b2, b3, w2, w3);
+    arrange(e0, e1, e2, e3, w4, w5);
+    arrange(f0, f1, f2, f3, w6, w7);
   }
 
  private:
@@ -126,22 +156,31 @@ class DropoutFactors {
   }
 
   // Factors of the elements first, first + 1, … first + count − 1, for any first; a place inside `scratch`.
-  HWY_INLINE const float* factors(uint64_t first, int64_t count, float* scratch) const {
+  HWY_NOINLINE const float* factors(uint64_t first, int64_t count, float* scratch) const {
     const int64_t skip = static_cast<int64_t>(first % 4);
     const int64_t lanes = lane_count();
     const FloatVec scale = hn::Set(Floats(), scale_);
     const WordVec threshold = hn::Set(Words(), threshold_);
-    const auto factor = [&](WordVec word) HWY_ATTR {
-      return hn::IfThenElseZero(hn::RebindMask(Floats(), hn::Lt(word, threshold)), scale);
+    const auto write = [=](WordVec word, float* to) HWY_ATTR {
+      store(hn::IfThenElseZero(hn::RebindMask(Floats(), hn::Lt(word, threshold)), scale), to);
     };
-    WordVec w0, w1, w2, w3;
+    const auto write_four = [=](WordVec a, WordVec b, WordVec c, WordVec d, float* to) HWY_ATTR {
+      write(a, to);
+      write(b, to + lanes);
+      write(c, to + 2 * lanes);
+      write(d, to + 3 * lanes);
+    };
+    WordVec w0, w1, w2, w3, w4, w5, w6, w7;
     uint64_t block = first / 4;
-    for (int64_t i = 0; i < skip + count; i += 4 * lanes, block += static_cast<uint64_t>(lanes)) {
+    int64_t i = 0;
+    for (; i + 8 * lanes <= skip + count; i += 8 * lanes, block += static_cast<uint64_t>(2 * lanes)) {
+      batch_.words(block, w0, w1, w2, w3, w4, w5, w6, w7);
+      write_four(w0, w1, w2, w3, scratch + i);
+      write_four(w4, w5, w6, w7, scratch + i + 4 * lanes);
+    }
+    for (; i < skip + count; i += 4 * lanes, block += static_cast<uint64_t>(lanes)) {
       batch_.words(block, w0, w1, w2, w3);
-      store(factor(w0), scratch + i);
-      store(factor(w1), scratch + i + lanes);
-      store(factor(w2), scratch + i + 2 * lanes);
-      store(factor(w3), scratch + i + 3 * lanes);
+      write_four(w0, w1, w2, w3, scratch + i);
     }
     return scratch + skip;
   }

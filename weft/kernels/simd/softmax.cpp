@@ -28,27 +28,47 @@ HWY_INLINE float largest_of(const T* x, int64_t count) {
   return max_of(largest);
 }
 
-// A row becomes exponentials in `row` (first-level cache), then y. A NaN in x makes their sum NaN and so the whole row.
-template <typename From, typename To>
-HWY_INLINE void softmax_row(const From* x, To* y, int64_t cols, float* row) {
-  float largest = largest_of(x, cols);
-  // Nothing but −∞: any finite shift leaves every exponential 0, where −∞ itself would make them NaN.
-  if (largest == -std::numeric_limits<float>::infinity()) largest = 0.0f;
-  const FloatVec shift = hn::Set(Floats(), largest);
-  const float sum = sum_lanes(cols, [&](int64_t c, auto part) HWY_ATTR {
-    const FloatVec power = exp_nonpositive(Floats(), hn::Sub(load(x + c, part), shift));
+// row = e^(x − shift); their sum, NaN if there is one in x.
+template <typename From>
+HWY_INLINE float exponentials(const From* x, int64_t cols, float shift, float* row) {
+  const FloatVec shifts = hn::Set(Floats(), shift);
+  return sum_lanes(cols, [&](int64_t c, auto part) HWY_ATTR {
+    const FloatVec power = exp_nonpositive(Floats(), hn::Sub(load(x + c, part), shifts));
     store(power, row + c, part);
     return power;
   });
-  const FloatVec inverse = hn::Set(Floats(), sum == 0.0f ? 0.0f : 1.0f / sum);
-  for_lanes(cols, [&](int64_t c, auto part) HWY_ATTR { store(hn::Mul(load(row + c, part), inverse), y + c, part); });
+}
+
+template <typename From, typename To>
+HWY_INLINE void softmax_group(const ConstMatrix& x, const MutableMatrix& y, int64_t begin, int64_t rows,
+                              float* powers) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const int64_t cols = x.cols;
+  float factor[max_group_rows];
+  // In a row of nothing but −∞ any finite shift leaves every exponential 0, where −∞ itself would make them NaN.
+  for (int64_t i = 0; i < rows; ++i) {
+    const float largest = largest_of(at<From>(x, begin + i), cols);
+    factor[i] = largest == -infinity ? 0.0f : largest;
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    const float sum = exponentials(at<From>(x, begin + i), cols, factor[i], powers + i * cols);
+    factor[i] = sum == 0.0f ? 0.0f : 1.0f / sum;
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    To* out = at<To>(y, begin + i);
+    const float* row = powers + i * cols;
+    const FloatVec inverse = hn::Set(Floats(), factor[i]);
+    for_lanes(cols,
+              [&](int64_t c, auto part) HWY_ATTR { store(hn::Mul(load(row + c, part), inverse), out + c, part); });
+  }
 }
 
 void softmax_forward_rows(const ConstMatrix& x, const MutableMatrix& y, int64_t begin, int64_t end) {
-  float* row = scratch_floats(ScratchUse::row, x.cols);
+  const int64_t group = group_rows(x.cols);
+  float* powers = scratch_floats(ScratchUse::row, group * x.cols);
   with_elements(x.dtype, y.dtype, [&](auto from, auto to) HWY_ATTR {
-    for (int64_t r = begin; r < end; ++r) {
-      softmax_row(at<decltype(from)>(x, r), at<decltype(to)>(y, r), x.cols, row);
+    for (int64_t r = begin; r < end; r += group) {
+      softmax_group<decltype(from), decltype(to)>(x, y, r, std::min(group, end - r), powers);
     }
   });
 }
