@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ class BadCallTest : public ::testing::TestWithParam<BadCall> {
     write("missing-text.toml", tiny("nowhere.txt"));
     write("empty-text.toml", tiny("empty.txt"));
     write("short-text.toml", tiny("short.txt"));
-    write("tiny.txt", std::string(400, 'a') + "bc");
+    write("tiny.txt", fmt::format("{:a<400}bc", ""));
     write("empty.txt", "");
     write("short.txt", "abc");
     write("model/config.json", "{\"model_type\": \"bert\"}");
@@ -76,13 +77,13 @@ TEST_P(BadCallTest, EndsWithAMessage) {
 
 const BadCall kBadCalls[] = {
     {"NoCommand", "", 2, "A subcommand is required"},
-    {"UnknownCommand", "trian", 2, "trian"},
+    {"UnknownCommand", "trian", 2, "there is no command \"trian\"; did you mean \"train\"?"},
     {"UnknownFlag", "train --outt x", 2, "--outt"},
     {"TrainNothing", "train", 2, "expected a recipe"},
     {"TrainTwice", "train {}/tiny.toml --resume {}/run", 2, "one of them"},
     {"ResumeWithOut", "train --resume {}/run --out {}/other", 2, "--out is for new runs"},
     {"MissingRecipe", "train {}/nowhere.toml --out {}/run", 1, "nowhere.toml"},
-    {"RecipeIsFolder", "train {} --out {}/run", 1, "regular file"},
+    {"RecipeIsFolder", "train {} --out {}/run", 1, "Is a directory"},
     {"BadSyntax", "train {}/syntax.toml --out {}/run", 1, "syntax.toml"},
     {"UnknownKey", "train {}/unknown-key.toml --out {}/run", 1, "did you mean \"steps\""},
     {"NoDataFile", "train {}/no-data.toml --out {}/run", 1, "data.file"},

@@ -100,12 +100,6 @@ struct Broken {
   std::vector<std::string> overrides{};
 };
 
-class BrokenRecipe : public testing::TestWithParam<Broken> {};
-
-TEST_P(BrokenRecipe, SaysWhatAndWhere) {
-  EXPECT_THAT(error_of(GetParam().text, GetParam().overrides), HasSubstr(GetParam().message));
-}
-
 const std::string base = minimal;  // eight lines
 
 const Broken broken[] = {
@@ -127,7 +121,7 @@ const Broken broken[] = {
     {base + "clip_norm = nan\n", "train.clip_norm: expected a number, 0 or more, got not a number"},
     {base + "clip_norm = true\n", "train.clip_norm: expected a number, 0 or more, got true"},
     {base + "label_smoothing = 1.0\n", "train.label_smoothing: expected a number in [0, 1), got 1"},
-    {base + "precision = \"f16\"\n", "train.precision: expected one of f32, bf16, got \"f16\"; did you mean \"f32\"?"},
+    {base + "precision = \"f16\"\n", "train.precision: expected one of f32, bf16, got \"f16\"; did you mean \"bf16\"?"},
     {base + "precision = 32\n", "train.precision: expected one of f32, bf16, got 32"},
     {base + "keep_checkpoints = 0\n", "train.keep_checkpoints: expected a whole number, 1 or more, got 0"},
     {base + "[optimizer]\nlearning_rate = 0\n", "r.toml:10: optimizer.learning_rate: expected a number above 0, got 0"},
@@ -176,7 +170,9 @@ const Broken broken[] = {
     {base, "expected one value, got several lines", {"train.steps=1\ntrain.seed=2"}},
 };
 
-INSTANTIATE_TEST_SUITE_P(Table, BrokenRecipe, testing::ValuesIn(broken));
+TEST(Recipe, ABrokenOneSaysWhatAndWhere) {
+  for (const Broken& recipe : broken) EXPECT_THAT(error_of(recipe.text, recipe.overrides), HasSubstr(recipe.message));
+}
 
 TEST(Recipe, DeepNestingAndLongValuesAreRefusedInAFewWords) {
   EXPECT_THAT(error_of("[train]\nsteps = " + std::string(100000, '[')), HasSubstr("not TOML"));
