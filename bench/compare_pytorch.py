@@ -5,8 +5,8 @@
 
 Run it with the Python whose PyTorch is to be measured: the one from PyPI has MKL and is the honest peer. A step is
 forward, backward and AdamW, dropout 0, in f32 or under bf16 autocast; the models are the presets of `weft bench train`.
-Processes alternate (weft, PyTorch, weft, …), each with a warm-up; the table gives medians over all steps, and the peak
-resident memory of the process. PyTorch's attention is written as matrix products or as scaled_dot_product_attention,
+Processes alternate (weft, PyTorch, weft, …), each with a warm-up; the table gives medians over all steps, the share
+of the matmul peak that weft measured in the same run, and the peak resident memory of the process. PyTorch's attention is written as matrix products or as scaled_dot_product_attention,
 whichever turns out faster for the preset.
 """
 
@@ -29,6 +29,8 @@ PRESETS = {
 GPT2 = dict(activation="gelu_tanh", wiring="pre_norm", positions="learned", tied=True, feed_forward_bias=True,
             output_bias=False, final_norm=True)
 WARM_UP_STEPS = 3
+# glibc's malloc gives large blocks back to the system at every free, and PyTorch pays for fresh pages at every step.
+KEEP_FREED_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 40), "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
 
 
 def settings_of(preset):
@@ -181,24 +183,29 @@ def run_worker(arguments):
 
 
 def describe_torch():
-    """What decides PyTorch's speed here. Its product library must share the threads of its other operations."""
+    """What decides PyTorch's speed here. Its product library must share the threads of its other operations.
+
+    Asked of a process of its own: a process inherits the peak memory of the one that starts it, so this one stays small.
+    """
     import torch
 
-    return {
+    description = {
         "version": torch.__version__,
         "mkl": torch.backends.mkl.is_available(),
         "mkldnn": torch.backends.mkldnn.is_available(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability() if hasattr(torch.backends, "cpu") else "unknown",
         "sdpa": hasattr(torch.nn.functional, "scaled_dot_product_attention"),
     }
+    print(json.dumps(description))
 
 
 # The comparison.
 
 
-def run_process(command, threads):
+def run_process(command, threads, extra_environment=None):
     """Standard output of a command, as JSON, and its peak resident memory in MiB."""
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads),
+                   **(extra_environment or {})}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -211,7 +218,7 @@ def run_process(command, threads):
 def run_pytorch(arguments, preset, precision, attention, steps):
     command = [sys.executable, __file__, "--worker", "--preset", preset, "--precision", precision, "--attention",
                attention, "--threads", str(arguments.threads), "--steps", str(steps)]
-    return run_process(command, arguments.threads)
+    return run_process(command, arguments.threads, KEEP_FREED_MEMORY if arguments.keep_freed_memory else None)
 
 
 def run_weft(arguments, preset, precision, steps):
@@ -267,6 +274,10 @@ def compare(arguments, preset, precision):
         minimum = min(report["ms_per_step"]["min"] for report in reports)
         result["weft"] = figures(settings, medians, minimum, gflop, max(memory for _, memory in runs["weft"]))
         result["weft"]["reports"] = reports
+        peak = max(report["peak_gflops"] for report in reports)
+        for side in ("pytorch", "weft"):
+            result[side]["share_of_peak"] = result[side]["gflops"] / peak
+        result["peak_gflops"] = peak
         result["speedup"] = result["pytorch"]["ms_per_step"]["median"] / result["weft"]["ms_per_step"]["median"]
         result["memory_share"] = result["weft"]["peak_memory_mib"] / result["pytorch"]["peak_memory_mib"]
     return result
@@ -280,9 +291,10 @@ def print_row(result, file):
         notes = f"attention {row['attention']}, AdamW {row['optimizer']}" if side == "pytorch" else ""
         if side == "weft":
             notes = f"{result['speedup']:.2f} x PyTorch's speed, {result['memory_share']:.2f} of its memory"
+        share = f"{100 * row['share_of_peak']:.1f} %" if "share_of_peak" in row else "-"
         print(f"{result['preset']:<10} {result['precision']:<5} {side:<8} {row['ms_per_step']['median']:10.1f} "
               f"{row['ms_per_step']['min']:10.1f} {row['tokens_per_second']:12.0f} {row['gflops']:9.0f} "
-              f"{row['peak_memory_mib']:9.0f}  {notes}", file=file, flush=True)
+              f"{share:>7} {row['peak_memory_mib']:9.0f}  {notes}", file=file, flush=True)
 
 
 def parse_arguments():
@@ -293,29 +305,35 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=10, help="timed steps per process")
     parser.add_argument("--rounds", type=int, default=3, help="processes per program, alternating")
+    parser.add_argument("--keep-freed-memory", action="store_true",
+                        help="PyTorch with malloc settings that keep freed memory: faster, with a higher peak")
     parser.add_argument("--any-blas", action="store_true", help="measure a PyTorch without MKL all the same")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output, the table on stderr")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--describe", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--attention", choices=["matmul", "sdpa"], default="matmul", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def main():
     arguments = parse_arguments()
+    if arguments.describe:
+        describe_torch()
+        return
     if arguments.worker:
         arguments.preset, arguments.precision = arguments.preset[0], arguments.precision[0]
         run_worker(arguments)
         return
     if arguments.weft and not pathlib.Path(arguments.weft).is_file():
         sys.exit(f"compare_pytorch: no program {arguments.weft}: build it (scripts/quickstart.sh), or --weft ''")
-    arguments.torch = describe_torch()
+    arguments.torch, _ = run_process([sys.executable, __file__, "--describe"], arguments.threads)
     if not arguments.torch["mkl"] and not arguments.any_blas:
         sys.exit("compare_pytorch: this PyTorch has no MKL. Its products would run in a BLAS with a thread pool of its "
                  "own, which halves its speed: no honest peer. Use the wheel from PyPI, or say --any-blas.")
     table = sys.stderr if arguments.json else sys.stdout
     print("PyTorch " + ", ".join(f"{key} {value}" for key, value in arguments.torch.items()), file=table)
     print(f"{'preset':<10} {'prec.':<5} {'program':<8} {'ms median':>10} {'ms min':>10} {'tokens/s':>12} {'GFLOP/s':>9} "
-          f"{'peak MiB':>9}", file=table, flush=True)
+          f"{'of peak':>7} {'peak MiB':>9}", file=table, flush=True)
     results = []
     for preset in arguments.preset or PRESETS:
         for precision in arguments.precision or ("f32", "bf16"):
@@ -323,7 +341,7 @@ def main():
             print_row(results[-1], table)
     if arguments.json:
         print(json.dumps({"torch": arguments.torch, "threads": arguments.threads, "steps": arguments.steps,
-                          "rounds": arguments.rounds, "results": results}, indent=2))
+                          "keep_freed_memory": arguments.keep_freed_memory, "rounds": arguments.rounds, "results": results}, indent=2))
 
 
 if __name__ == "__main__":

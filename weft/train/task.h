@@ -25,7 +25,7 @@ struct Task {
   models::TransformerConfig model;            // the recipe's with the vocabulary's size, resolved
 };
 
-// Reads the data and makes the tokenizer from it, unless one is given. data.file must be findable from the current folder: see
+// Reads the data, and makes the tokenizer from it unless one is given. data.file is opened as it stands: see
 // find_data_file(). weft::Error and its kinds for data that cannot be used.
 Task make_task(const Recipe& recipe, std::unique_ptr<text::Tokenizer> tokenizer = nullptr);
 
