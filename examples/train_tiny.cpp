@@ -10,7 +10,8 @@
 
 int main() {
   std::string text;
-  for (int i = 0; i < 50; ++i) text += "Shall I compare thee to a summer's day? Thou art more lovely and more temperate.\n";
+  for (int i = 0; i < 50; ++i)
+    text += "Shall I compare thee to a summer's day? Thou art more lovely and more temperate.\n";
   const auto tokenizer = weft::text::CharacterTokenizer::train(text);
   const weft::data::TextCorpus corpus(text, "the verse", tokenizer, {.context = 80, .batch_size = 4, .seed = 1});
   const auto batches = corpus.training();
