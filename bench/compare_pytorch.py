@@ -5,9 +5,9 @@
 
 Run it with the Python whose PyTorch is to be measured: the one from PyPI has MKL and is the honest peer. A step is
 forward, backward and AdamW, dropout 0, in f32 or under bf16 autocast; the models are the presets of `weft bench train`.
-Processes alternate (weft, PyTorch, weft, …), each with a warm-up; the table gives medians over all steps, the share
-of the matmul peak that weft measured in the same run, and the peak resident memory of the process. PyTorch's attention is written as matrix products or as scaled_dot_product_attention,
-whichever turns out faster for the preset.
+Processes alternate (weft, PyTorch, weft, …), each with a warm-up. The table gives medians over all steps, the share of
+the matmul peak that weft measured in the same run, and the peak resident memory of the process. PyTorch's attention is
+written as matrix products or as scaled_dot_product_attention, whichever turns out faster for the preset.
 """
 
 import argparse

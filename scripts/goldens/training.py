@@ -1,6 +1,7 @@
 """Goldens of the optimizer, the schedules, and a training curve (weft/optim)."""
 
 import math
+import warnings
 
 import numpy
 import torch
@@ -75,7 +76,9 @@ def schedule_case():
         for _ in range(steps):
             values.append(optimizer.param_groups[0]["lr"])
             optimizer.step()
-            scheduler.step()
+            with warnings.catch_warnings():  # SequentialLR calls step() in a way that PyTorch itself deprecates
+                warnings.simplefilter("ignore", UserWarning)
+                scheduler.step()
         return numpy.asarray(values)
 
     def after_warmup(scheduler):
