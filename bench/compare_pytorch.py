@@ -185,7 +185,7 @@ def run_worker(arguments):
 def describe_torch():
     """What decides PyTorch's speed here. Its product library must share the threads of its other operations.
 
-    Asked of a process of its own: a process inherits the peak memory of the one that starts it, so this one stays small.
+    Asked of a process of its own: a process inherits the peak memory of its parent, so this one stays small.
     """
     import torch
 
@@ -332,7 +332,8 @@ def main():
                  "own, which halves its speed: no honest peer. Use the wheel from PyPI, or say --any-blas.")
     table = sys.stderr if arguments.json else sys.stdout
     print("PyTorch " + ", ".join(f"{key} {value}" for key, value in arguments.torch.items()), file=table)
-    print(f"{'preset':<10} {'prec.':<5} {'program':<8} {'ms median':>10} {'ms min':>10} {'tokens/s':>12} {'GFLOP/s':>9} "
+    print(f"{'preset':<10} {'prec.':<5} {'program':<8} {'ms median':>10} {'ms min':>10} {'tokens/s':>12} "
+          f"{'GFLOP/s':>9} "
           f"{'of peak':>7} {'peak MiB':>9}", file=table, flush=True)
     results = []
     for preset in arguments.preset or PRESETS:
@@ -341,7 +342,8 @@ def main():
             print_row(results[-1], table)
     if arguments.json:
         print(json.dumps({"torch": arguments.torch, "threads": arguments.threads, "steps": arguments.steps,
-                          "keep_freed_memory": arguments.keep_freed_memory, "rounds": arguments.rounds, "results": results}, indent=2))
+                          "keep_freed_memory": arguments.keep_freed_memory, "rounds": arguments.rounds,
+                          "results": results}, indent=2))
 
 
 if __name__ == "__main__":

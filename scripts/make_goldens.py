@@ -44,7 +44,7 @@ def main():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(files[path])
     size = sum(len(data) for data in files.values())
-    print(f"{len(files)} goldens, {size / 2**20:.2f} MiB, {len(changed)} written, {len(stale)} removed: {arguments.out}")
+    print(f"{len(files)} goldens, {size / 2**20:.2f} MiB, {len(changed)} written, {len(stale)} removed")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from goldens import safetensors
 class Case:
     """Collects the tensors of one golden file.
 
-    Everything that may have a gradient is computed in double from numbers that float32 holds exactly, and rounded once when
-    stored: the reference has no rounding errors of its own. Numbers are drawn from a generator keyed by the case's name.
+    Everything that may have a gradient is computed in double from numbers that float32 holds exactly, and rounded once
+    when stored: the reference has no rounding errors of its own. Numbers come from a generator keyed by the case's name.
     """
 
     def __init__(self, name, **config):

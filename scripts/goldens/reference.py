@@ -74,7 +74,7 @@ def length_mask(lengths, k):
 
 
 def attention(parameters, prefix, config, x, memory=None, allowed=None, position_ids=None):
-    """A whole attention layer: fused projection, rotary positions, heads, output projection. Gives (output, weights)."""
+    """An attention layer: fused projection, rotary positions, heads, output projection. Gives (output, weights)."""
     heads, kv_heads, e = config["heads"], config["kv_heads"], config["head_dim"]
 
     def project(name, tensor):

@@ -35,7 +35,8 @@ def check_attention():
     layer = torch.nn.MultiheadAttention(32, 4, batch_first=True, dtype=torch.double)
     copy_attention(case.parameters, "", layer)
     allowed = reference.causal_mask(6, 6) & reference.length_mask(torch.tensor([6, 4]), 6)
-    theirs = layer(x, x, x, attn_mask=~reference.causal_mask(6, 6), key_padding_mask=torch.arange(6) >= torch.tensor([[6], [4]]),
+    padding = torch.arange(6) >= torch.tensor([[6], [4]])
+    theirs = layer(x, x, x, attn_mask=~reference.causal_mask(6, 6), key_padding_mask=padding,
                    average_attn_weights=False)
     for what, ours, other in zip(("attention", "attention weights"),
                                  reference.attention(case.parameters, "", DEFAULTS, x, allowed=allowed), theirs):

@@ -22,7 +22,7 @@ def cases():
 
 
 def adamw_case(name, **config):
-    """100 steps of torch.optim.AdamW in float32 on given gradients: the update is elementwise, so its order is fixed."""
+    """100 steps of torch.optim.AdamW in float32 on given gradients: elementwise, so its order is fixed."""
     case = Case(f"adamw/{name}", steps=100, **config)
     shapes = {"weight": (6, 9), "bias": (7,)}
     parameters = {path: case.draw(shape).float().requires_grad_() for path, shape in shapes.items()}
