@@ -13,7 +13,7 @@ class Case:
     """Collects the tensors of one golden file.
 
     Everything that may have a gradient is computed in double from numbers that float32 holds exactly, and rounded once
-    when stored: the reference has no rounding errors of its own. Numbers come from a generator keyed by the case's name.
+    when stored: the reference has no rounding errors of its own. Numbers come from a generator seeded by its name.
     """
 
     def __init__(self, name, **config):
