@@ -16,7 +16,7 @@ std::array<int64_t, Shape::max_rank> dense_strides(const Shape& shape) {
   int64_t stride = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[static_cast<size_t>(i)] = stride;
-    stride *= shape[i];
+    require(!__builtin_mul_overflow(stride, shape[i], &stride), "tensor: {} has more elements than fit 63 bits", shape);
   }
   return strides;
 }
