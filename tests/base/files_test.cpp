@@ -171,5 +171,17 @@ TEST(Files, CopyRenameAndFolders) {
             "cannot create the folder " + (folder / "one/a/b").string() + ": Not a directory");
 }
 
+TEST(FolderLock, BelongsToOneAtATime) {
+  const TemporaryFolder folder;
+  {
+    const FolderLock lock(folder.path());
+    EXPECT_EQ(message_of([&] { FolderLock second(folder.path()); }),
+              folder.path().string() + ": another process is writing in this folder; wait for it or stop it");
+  }
+  const FolderLock again(folder.path());
+  EXPECT_EQ(message_of([&] { FolderLock lock(folder / "missing"); }),
+            "cannot write " + (folder / "missing/.lock").string() + ": No such file or directory");
+}
+
 }  // namespace
 }  // namespace weft

@@ -204,6 +204,21 @@ TEST_F(Run, RefusesToOverwriteARun) {
   EXPECT_NE(content("a/metrics.jsonl"), before);
 }
 
+TEST_F(Run, TwoTrainingsCannotShareAFolder) {
+  TrainingHooks hooks;
+  std::vector<std::string> errors;
+  hooks.on_start = [&](const Recipe&, const RunLength&, int64_t) {
+    NewRun forced = new_run("a");
+    forced.existing = ExistingRun::move_aside;
+    errors.push_back(error_of([&] { train(forced); }));
+    errors.push_back(error_of([&] { resume(folder_ / "a"); }));
+  };
+  train(new_run("a"), hooks);
+  ASSERT_EQ(errors.size(), 2u);
+  for (const std::string& error : errors) EXPECT_THAT(error, HasSubstr("another process is writing in this folder"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.old"));
+}
+
 TEST_F(Run, BadRequestsLeaveNoFolder) {
   EXPECT_THAT(error_of([&] { train(new_run("a", {"data.file=none.txt"})); }), HasSubstr("no such file"));
   EXPECT_THAT(error_of([&] { train(new_run("a", {"schedule.steps=2"})); }),

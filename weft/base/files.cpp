@@ -1,6 +1,7 @@
 #include "weft/base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -133,6 +134,19 @@ void AtomicFile::commit() {
   if (closed != 0) fail_system("close", path_, errno);
   sync_folder(folder_of(path_));
 }
+
+FolderLock::FolderLock(const fs::path& folder) {
+  const fs::path file = folder / ".lock";
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail_system("write", file, errno);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  const int error = errno;
+  ::close(descriptor_);
+  if (error != EWOULDBLOCK) fail_system("lock", file, error);
+  fail<IoError>("{}: another process is writing in this folder; wait for it or stop it", folder.string());
+}
+
+FolderLock::~FolderLock() { ::close(descriptor_); }
 
 std::string read_file(const fs::path& path, uint64_t max_bytes) {
   const RegularFile file(path);

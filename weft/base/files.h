@@ -46,6 +46,20 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+// The right to write in a folder, held by one process at a time and given back when its owner goes or the process ends,
+// however it ends. It is an advisory lock on the hidden file `.lock` of the folder, which stays there.
+class FolderLock {
+ public:
+  // IoError, naming the folder, if another process holds it or the file cannot be made.
+  explicit FolderLock(const std::filesystem::path& folder);
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock();
+
+ private:
+  int descriptor_ = -1;
+};
+
 // The content of a regular file; IoError if it is missing, unreadable or longer than `max_bytes`.
 std::string read_file(const std::filesystem::path& path, uint64_t max_bytes = uint64_t{1} << 32);
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);

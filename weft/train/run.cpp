@@ -43,6 +43,7 @@ void make_run_folder(const NewRun& request) {
   require<IoError>(!fs::exists(run, ignored) || fs::is_directory(run, ignored), "{}: expected a folder, this is a file",
                    run.string());
   if (holds_something(run)) {
+    const FolderLock not_being_written(run);
     require(
         request.existing == ExistingRun::move_aside,
         "{}: there is something in this folder already; go on with that run by --resume {}, choose another folder by "
@@ -244,6 +245,7 @@ Summary train(const NewRun& request, const TrainingHooks& hooks) {
   const Recipe recipe = with_found_data(read_recipe(request.recipe, request.overrides), request.recipe);
   Task task = checked_task(recipe);
   make_run_folder(request);
+  const FolderLock lock(request.run);
   write_file_atomically(request.run / "recipe.toml", format_recipe(recipe));
   return Session(request.run, recipe, std::move(task), hooks).run();
 }
@@ -252,6 +254,7 @@ Summary resume(const fs::path& run, const std::vector<std::string>& overrides, c
   const Recipe before = recipe_of(run, {});
   const Recipe recipe = with_found_data(recipe_of(run, overrides), run / "recipe.toml");
   require_resumable(before, recipe);
+  const FolderLock lock(run);
   Session session(run, recipe, checked_task(recipe), hooks);
   write_file_atomically(run / "recipe.toml", format_recipe(recipe));
   return session.run();
