@@ -170,6 +170,8 @@ Json parse_json(std::string_view text, std::string_view source, const JsonLimits
   if (text.size() > limits.max_bytes) {
     fail<FormatError>("{}: {} bytes of JSON are more than the {} allowed here", source, text.size(), limits.max_bytes);
   }
+  // What the parser says of an empty text differs from version to version.
+  if (text.empty()) fail<FormatError>("{}: line 1, column 1: unexpected end of input; the text is empty", source);
   // The parser takes a zero byte for the end of the text and would not see what follows it.
   const size_t zero = text.find('\0');
   if (zero != text.npos) fail<FormatError>("{}: {}: a zero byte", source, line_and_column(text.substr(0, zero)));
