@@ -3,6 +3,7 @@
 #include <string>
 
 #include "weft/data/text_corpus.h"
+#include "weft/generate/causal_decoder.h"
 #include "weft/generate/generate.h"
 #include "weft/models/causal_lm.h"
 #include "weft/optim/adamw.h"
@@ -40,6 +41,7 @@ int main() {
     if (step % 50 == 0 || step == 199) std::printf("step %3d: loss %.4f\n", step, loss.value().item());
   }
 
-  const auto written = weft::generate::generate(model, tokenizer.encode("Shall"), {.max_new_tokens = 75});
+  weft::generate::CausalDecoder decoder(model);
+  const auto written = weft::generate::generate(decoder, tokenizer.encode("Shall"), {.max_new_tokens = 75});
   std::printf("Shall%s", tokenizer.decode(written.ids).c_str());
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "weft/base/error.h"
+#include "weft/generate/causal_decoder.h"
 #include "weft/models/model_folder.h"
 
 namespace weft::generate {
@@ -36,53 +37,55 @@ const std::vector<std::vector<int32_t>> prompts = {{1, 2, 3}, {4}, {5, 6, 7, 8, 
 TEST(Generate, CachedIsUncachedAlsoPastTheWindow) {
   for (const nn::Positions positions : {nn::Positions::learned, nn::Positions::rotary, nn::Positions::sinusoidal}) {
     const CausalLMWithParameters tiny_model(initialise(1), tiny(positions));
-    GenerateOptions options{.max_new_tokens = 30};
-    const auto cached = ids_of(generate(tiny_model.model, prompts, options));
-    options.cache = CacheUse::recompute;
-    EXPECT_EQ(cached, ids_of(generate(tiny_model.model, prompts, options)));
+    const GenerateOptions options{.max_new_tokens = 30};
+    CausalDecoder decoder(tiny_model.model), recomputing(tiny_model.model, {.cache = CacheUse::recompute});
+    const auto cached = ids_of(generate(decoder, prompts, options));
+    EXPECT_EQ(cached, ids_of(generate(recomputing, prompts, options)));
     for (const auto& ids : cached) EXPECT_EQ(ids.size(), 30u);
   }
 }
 
 TEST(Generate, ABatchIsItsSequencesOneByOne) {
   const CausalLMWithParameters tiny_model(initialise(2), tiny());
+  CausalDecoder decoder(tiny_model.model);
   const GenerateOptions options{.max_new_tokens = 20};
-  const auto together = ids_of(generate(tiny_model.model, prompts, options));
+  const auto together = ids_of(generate(decoder, prompts, options));
   for (size_t i = 0; i < prompts.size(); ++i) {
-    EXPECT_EQ(together[i], generate(tiny_model.model, prompts[i], options).ids) << "prompt " << i;
+    EXPECT_EQ(together[i], generate(decoder, prompts[i], options).ids) << "prompt " << i;
   }
 }
 
 TEST(Generate, SamplingFollowsTheSeedAlone) {
   const CausalLMWithParameters tiny_model(initialise(3), tiny());
+  CausalDecoder decoder(tiny_model.model);
   GenerateOptions options{
       .max_new_tokens = 25, .decoding = Decoding::sample, .sampling = {.temperature = 2.0, .top_k = 9}, .seed = 4};
-  const auto first = ids_of(generate(tiny_model.model, prompts, options));
-  EXPECT_EQ(first, ids_of(generate(tiny_model.model, prompts, options)));
+  const auto first = ids_of(generate(decoder, prompts, options));
+  EXPECT_EQ(first, ids_of(generate(decoder, prompts, options)));
   options.seed = 5;
-  EXPECT_NE(first, ids_of(generate(tiny_model.model, prompts, options)));
+  EXPECT_NE(first, ids_of(generate(decoder, prompts, options)));
   options.sampling.top_k = 1;
   options.decoding = Decoding::sample;
-  const auto sharpest = ids_of(generate(tiny_model.model, prompts, options));
+  const auto sharpest = ids_of(generate(decoder, prompts, options));
   options.decoding = Decoding::greedy;
-  EXPECT_EQ(sharpest, ids_of(generate(tiny_model.model, prompts, options)));
+  EXPECT_EQ(sharpest, ids_of(generate(decoder, prompts, options)));
 }
 
 TEST(Generate, StopsAtTheEndTokenAndForTheCaller) {
   const CausalLMWithParameters tiny_model(initialise(1), tiny());
+  CausalDecoder decoder(tiny_model.model);
   GenerateOptions options{.max_new_tokens = 10};
-  const auto all = ids_of(generate(tiny_model.model, prompts, options));
+  const auto all = ids_of(generate(decoder, prompts, options));
   options.end_id = all[0][0];
-  const std::vector<Generated> ended = generate(tiny_model.model, prompts, options);
+  const std::vector<Generated> ended = generate(decoder, prompts, options);
   EXPECT_THAT(ended[0].ids, testing::ElementsAre(all[0][0]));
   EXPECT_EQ(ended[0].reason, StopReason::end_token);
   options.end_id.reset();
   std::vector<std::vector<int32_t>> seen(prompts.size());
-  const std::vector<Generated> stopped =
-      generate(tiny_model.model, prompts, options, [&](int64_t sequence, int32_t id) {
-        seen[static_cast<size_t>(sequence)].push_back(id);
-        return sequence != 1 || seen[1].size() < 4;
-      });
+  const std::vector<Generated> stopped = generate(decoder, prompts, options, [&](int64_t sequence, int32_t id) {
+    seen[static_cast<size_t>(sequence)].push_back(id);
+    return sequence != 1 || seen[1].size() < 4;
+  });
   EXPECT_EQ(seen, ids_of(stopped));
   EXPECT_EQ(stopped[1].ids, std::vector<int32_t>(all[1].begin(), all[1].begin() + 4));
   EXPECT_EQ(stopped[1].reason, StopReason::caller);
@@ -93,8 +96,9 @@ TEST(Generate, StopsAtTheEndTokenAndForTheCaller) {
 
 TEST(Generate, RefusesWhatItCannotContinue) {
   const CausalLMWithParameters tiny_model(initialise(1), tiny());
+  CausalDecoder decoder(tiny_model.model);
   const auto run = [&](const std::vector<int32_t>& prompt, int64_t max_new_tokens) {
-    generate(tiny_model.model, prompt, {.max_new_tokens = max_new_tokens});
+    generate(decoder, prompt, {.max_new_tokens = max_new_tokens});
   };
   EXPECT_THAT([&] { run({}, 1); }, testing::ThrowsMessage<Error>(HasSubstr("prompt 0 is empty")));
   EXPECT_THAT([&] { run({23}, 1); },

@@ -6,16 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "weft/generate/decoder.h"
 #include "weft/generate/logits_processor.h"
-#include "weft/models/causal_lm.h"
 
 namespace weft::generate {
 
 enum class Decoding { greedy, sample };
-enum class CacheUse {
-  cached,
-  recompute
-};  // the same tokens either way; `recompute` runs the whole window for every token
 enum class StopReason { end_token, length, caller };
 
 struct GenerateOptions {
@@ -24,8 +20,6 @@ struct GenerateOptions {
   SamplingOptions sampling{};  // for Decoding::sample
   uint64_t seed = 0;           // of the draws: token t of prompt i depends on (seed, i, t) and its logits alone
   std::optional<int32_t> end_id = std::nullopt;  // stops a sequence; it is the last id of the result then
-  Precision precision = Precision::f32;
-  CacheUse cache = CacheUse::cached;
 };
 
 struct Generated {
@@ -36,14 +30,12 @@ struct Generated {
 // Called for every new token of every sequence (counted from 0), in order. False stops that sequence.
 using OnToken = std::function<bool(int64_t sequence, int32_t id)>;
 
-// Continues every prompt, all of them at once, token after token. Each prompt has at least one id.
-//
-// A model sees at most config().max_length tokens. A window that grows longer is cut to the last max_length / 2 tokens
-// (at least one), whose positions then count from 0, and read anew; from there it grows again. The same goes for a
-// longer prompt. weft::Error for an empty prompt, ids outside the vocabulary and options outside their range.
-std::vector<Generated> generate(const models::CausalLM& model, std::span<const std::vector<int32_t>> prompts,
+// Continues every prompt, all of them at once, token after token. Each prompt has at least one id. A sequence stops at
+// max_new_tokens, or at the decoder's max_length() if that comes first. weft::Error for an empty prompt, ids outside
+// the vocabulary and options outside their range.
+std::vector<Generated> generate(Decoder& decoder, std::span<const std::vector<int32_t>> prompts,
                                 const GenerateOptions& options, const OnToken& on_token = {});
-Generated generate(const models::CausalLM& model, const std::vector<int32_t>& prompt, const GenerateOptions& options,
+Generated generate(Decoder& decoder, const std::vector<int32_t>& prompt, const GenerateOptions& options,
                    const OnToken& on_token = {});
 
 }  // namespace weft::generate

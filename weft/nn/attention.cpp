@@ -41,7 +41,7 @@ void append(const Tensor& rows, int64_t column, const std::vector<kernels::Atten
   const int64_t width = into.dim(-1);
   const int64_t row_bytes = rows.dim(-1) * element;
   for (size_t i = 0; i < segments.size(); ++i) {
-    const int64_t first = static_cast<int64_t>(i) * cache.capacity() + cache.length(static_cast<int64_t>(i));
+    const int64_t first = cache.first_row(static_cast<int64_t>(i)) + cache.length(static_cast<int64_t>(i));
     for (int64_t t = 0; t < segments[i].q_length; ++t) {
       std::memcpy(into.raw() + (first + t) * width * element,
                   rows.raw() + (segments[i].q_begin + t) * row_bytes + column * element,
@@ -120,7 +120,7 @@ AttentionResult Attention::attend_cached(Context& ctx, const Variable& qkv, cons
   Mask mask = call.mask;
   for (int64_t i = 0; i < cache.batch(); ++i) {
     kernels::AttentionSegment& segment = mask.segments[static_cast<size_t>(i)];
-    segment.k_begin = i * cache.capacity();
+    segment.k_begin = cache.first_row(i);
     segment.k_length = cache.length(i) + segment.q_length;
     require(segment.k_length <= cache.capacity(), "attention {}: sequence {} would have {} tokens, the cache holds {}",
             path_, i, segment.k_length, cache.capacity());

@@ -8,32 +8,61 @@
 
 namespace weft::nn {
 
-// Keys and values of the tokens already seen, for one attention layer: b sequences, `capacity` rows each.
+// Keys and values of the tokens already seen, for one attention layer: `slots` sequences, `capacity` rows each.
 struct KvCacheLayer {
-  Tensor keys;    // (b · capacity, kv_heads · head_dim)
-  Tensor values;  // (b · capacity, kv_heads · head_dim)
+  Tensor keys;    // (slots · capacity, kv_heads · head_dim)
+  Tensor values;  // (slots · capacity, kv_heads · head_dim)
 };
 
 // The memory of incremental decoding for a whole stack: a forward pass of new tokens with a cache gives what a pass
 // over all tokens would give for them. Filled by Attention; advance() once per forward pass.
+//
+// A sequence lies in one of `slots` places and stays there while its number changes, so reorder() copies only where one
+// sequence becomes several, and of those only the rows in which the place taken differs from the sequence put there.
 class KvCache {
  public:
-  // `width` = kv_heads · head_dim. Nothing is allocated beyond layers · 2 · b · capacity · width elements.
-  KvCache(int64_t layers, int64_t batch, int64_t capacity, int64_t width, DType dtype);
+  // `width` = kv_heads · head_dim. Nothing is allocated beyond layers · 2 · slots · capacity · width elements. The
+  // cache starts with one empty sequence per slot.
+  KvCache(int64_t layers, int64_t slots, int64_t capacity, int64_t width, DType dtype);
 
-  int64_t batch() const { return static_cast<int64_t>(lengths_.size()); }
+  int64_t batch() const { return static_cast<int64_t>(sequences_.size()); }
+  int64_t slots() const { return slots_; }
   int64_t capacity() const { return capacity_; }
-  int64_t length(int64_t sequence) const { return lengths_[static_cast<size_t>(sequence)]; }
+  int64_t length(int64_t sequence) const { return sequences_[static_cast<size_t>(sequence)].length; }
+  // The row of a layer's tensors where the first token of a sequence lies; the others follow.
+  int64_t first_row(int64_t sequence) const { return sequences_[static_cast<size_t>(sequence)].slot * capacity_; }
   KvCacheLayer& layer(int64_t index) { return layers_[static_cast<size_t>(index)]; }
   // After a forward pass: sequence i has grown by counts[i] tokens.
   void advance(std::span<const int64_t> counts);
   // Forgets all tokens of a sequence beyond the first `length`.
   void truncate(int64_t sequence, int64_t length);
+  // From now on there are sources.size() ≤ slots() sequences, and number i goes on from what number sources[i] was
+  // until now. A sequence may be named several times (beams that part) or not at all (it is forgotten).
+  void reorder(std::span<const int64_t> sources);
+  // How many rows reorder() has copied so far, each counted once for all layers.
+  int64_t rows_copied() const { return rows_copied_; }
 
  private:
+  struct Sequence {
+    int64_t slot = 0;
+    int64_t length = 0;
+  };
+
+  std::span<uint64_t> writes_of(int64_t slot);
+  int64_t shared_rows(int64_t slot, const Sequence& source);
+  // The free slot that has most of `source` already.
+  int64_t closest_free_slot(const std::vector<bool>& taken, const Sequence& source);
+  void copy_rows(const Sequence& source, int64_t slot, int64_t first);
+
+  int64_t slots_;
   int64_t capacity_;
-  std::vector<int64_t> lengths_;
+  std::vector<Sequence> sequences_;
   std::vector<KvCacheLayer> layers_;
+  // Which write a row of a slot holds, copies having the number of the original; 0: none. Equal numbers in one row of
+  // two slots say that the rows up to there are equal.
+  std::vector<uint64_t> writes_;
+  uint64_t last_write_ = 0;
+  int64_t rows_copied_ = 0;
 };
 
 }  // namespace weft::nn

@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/data/text_corpus.h"
+#include "weft/generate/causal_decoder.h"
 #include "weft/generate/generate.h"
 #include "weft/text/byte.h"
 #include "weft/text/character.h"
@@ -80,9 +81,9 @@ void make_count(const Recipe& recipe, Task& task) {
 int64_t exact_starts(const models::CausalLM& model, const data::CountTask& count, Precision precision) {
   std::vector<std::vector<int32_t>> prompts;
   for (int64_t start = 0; start < count.config().numbers; ++start) prompts.push_back(data::CountTask::prompt(start));
+  generate::CausalDecoder decoder(model, {.precision = precision});
   const std::vector<generate::Generated> answers = generate::generate(
-      model, prompts,
-      {.max_new_tokens = count.config().max_length - 1, .end_id = data::CountTask::eos_id, .precision = precision});
+      decoder, prompts, {.max_new_tokens = count.config().max_length - 1, .end_id = data::CountTask::eos_id});
   int64_t exact = 0;
   for (size_t start = 0; start < answers.size(); ++start) {
     exact += answers[start].ids == count.answer(static_cast<int64_t>(start)) ? 1 : 0;
