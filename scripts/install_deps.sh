@@ -12,7 +12,7 @@ packages=(
 )
 case "${1:-}" in
   "") ;;
-  --ci) packages+=(python3) ;;
+  --ci) packages+=(python3 chromium) ;; # chromium: scripts/check_pages.py
   *) echo "usage: scripts/install_deps.sh [--ci]" >&2; exit 2 ;;
 esac
 

@@ -8,6 +8,7 @@ namespace weft::app {
 void add_train(CLI::App& program);
 void add_eval(CLI::App& program);
 void add_generate(CLI::App& program);
+void add_attention(CLI::App& program);
 void add_inspect(CLI::App& program);
 void add_bench(CLI::App& program);
 

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   weft::app::add_train(program);
   weft::app::add_eval(program);
   weft::app::add_generate(program);
+  weft::app::add_attention(program);
   weft::app::add_inspect(program);
   weft::app::add_bench(program);
   try {

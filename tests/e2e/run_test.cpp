@@ -76,7 +76,8 @@ TEST_F(RunTest, TrainsAndReportsWhatItDid) {
   ASSERT_GE(lines.size(), 4u);
   for (const char* key : {"step", "loss", "learning_rate", "grad_norm", "tokens"})
     EXPECT_TRUE(lines[0].contains(key)) << key;
-  for (const char* file : {"config.json", "model.safetensors", "tokenizer.json", "recipe.toml", "checkpoints/step-6"}) {
+  for (const char* file :
+       {"config.json", "model.safetensors", "tokenizer.json", "recipe.toml", "report.html", "checkpoints/step-6"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "run" / file)) << file;
   }
   const ProgramResult again = run_weft(fmt::format("train {} --out {}", path("tiny.toml"), path("run")));
@@ -123,6 +124,49 @@ TEST_F(RunTest, EvaluatesGeneratesAndInspects) {
   EXPECT_EQ(inspected.at("total"), 65 * 16 + 16 * 16 + 4 * 256 + 64 + 8 * 256 + 80 + 96);
   EXPECT_EQ(inspected.at("memory").at("training_bytes"), 16 * inspected.at("total").get<int64_t>());
   EXPECT_THAT(run_weft(fmt::format("inspect {}", path("run"))).out, HasSubstr("blocks.0.attention.qkv.weight"));
+}
+
+TEST_F(RunTest, SearchesWithBeams) {
+  call(fmt::format("train {} --out {} --json", path("tiny.toml"), path("run")));
+  const std::string generate = fmt::format("generate {} --prompt ROMEO: --max-new-tokens 12 ", path("run"));
+  EXPECT_EQ(run_weft(generate + "--beam-size 1").out, run_weft(generate).out);
+  const Json found = call(generate + "--beam-size 5 --n-best 3 --length-penalty 0.6 --json").at("hypotheses");
+  ASSERT_EQ(found.size(), 3u);
+  for (const Json& hypothesis : found) {
+    EXPECT_EQ(hypothesis.at("ids").size(), hypothesis.at("log_probs").size());
+    EXPECT_LE(hypothesis.at("score"), found.at(0).at("score"));
+  }
+  const ProgramResult lines = run_weft(generate + "--beam-size 5 --n-best 3 --length-penalty 0.6 --scores");
+  std::istringstream stream(lines.out);
+  double score = 0.0;
+  stream >> score;
+  EXPECT_NEAR(score, found.at(0).at("score"), 1e-6);  // six digits behind the point are printed
+  EXPECT_THAT(lines.out, HasSubstr("\tROMEO:" + found.at(0).at("text").get<std::string>() + "\n"));
+}
+
+TEST_F(RunTest, WritesAttentionMapsOfEveryLayerAndHead) {
+  call(fmt::format("train {} --out {} --json", path("tiny.toml"), path("run")));
+  const std::string attention = fmt::format("attention {} --json --out ", path("run"));
+  const Json summary = call(attention + path("maps.json"), "ROMEO");
+  EXPECT_EQ(summary.at("tokens").at("text"), 5);
+  const Json maps = parse_json(read_file(folder_ / "maps.json"), "maps.json");
+  EXPECT_EQ(maps.at("sequences").at("text"), (Json{"R", "O", "M", "E", "O"}));
+  ASSERT_EQ(maps.at("maps").size(), 1u);
+  EXPECT_EQ(maps.at("maps").at(0).at("weights").size(), 2u);
+  for (const Json& head : maps.at("maps").at(0).at("weights")) {
+    ASSERT_EQ(head.size(), 5u);
+    for (size_t query = 0; query < 5; ++query) {
+      double total = 0.0;
+      for (const Json& weight : head.at(query)) total += weight.get<double>();
+      EXPECT_NEAR(total, 1.0, 1e-4);  // five weights of five digits
+      for (size_t key = query + 1; key < 5; ++key) EXPECT_EQ(head.at(query).at(key), 0);
+    }
+  }
+  call(attention + path("maps.html") + " --text ROMEO");
+  EXPECT_THAT(read_file(folder_ / "maps.html"), HasSubstr("blocks.0.attention"));
+  const ProgramResult result = run_weft(attention + path("maps.html") + " --text 'a text longer than the model'");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("the text has 28 tokens, the model takes 16"));
 }
 
 TEST_F(RunTest, UnknownCharactersInAPromptAreNamed) {

@@ -1,5 +1,6 @@
 #include "weft/train/run.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "weft/base/error.h"
@@ -8,6 +9,9 @@
 #include "weft/base/threads.h"
 #include "weft/text/tokenizer_file.h"
 #include "weft/train/metrics.h"
+#include "weft/train/recipe_fields.h"
+#include "weft/train/report.h"
+#include "weft/train/samples.h"
 
 namespace weft::train {
 
@@ -60,6 +64,11 @@ void use_threads(const TrainSettings& settings) {
 
 std::string fingerprint_of(const Task& task) { return fmt::format("{:016x}", task.training->fingerprint()); }
 
+std::string_view task_name(const Recipe& recipe) {
+  const auto named = [&](const auto& entry) { return entry.second == recipe.task.name; };
+  return std::ranges::find_if(task_names, named)->first;
+}
+
 // One session of a run, from its newest checkpoint to its end or until it is stopped.
 class Session {
  public:
@@ -75,7 +84,8 @@ class Session {
                task_.model),
         optimizer_(model_.parameters, optimizer_config(recipe.optimizer)),
         trainer_(recipe_, task_, model_, optimizer_, starting_state()),
-        metrics_(run / "metrics.jsonl", trainer_.state().step) {}
+        metrics_(run / "metrics.jsonl", trainer_.state().step),
+        report_(run, task_name(recipe), trainer_.length().steps) {}
 
   Summary run() {
     write_model_folder();
@@ -88,6 +98,7 @@ class Session {
     }
     if (checkpointed_ != trainer_.state().step) save();
     stopped = stopped && !trainer_.finished();
+    report_.write(stopped ? RunStatus::stopped : RunStatus::finished, ReportWrite::now);
     return summary(stopped);
   }
 
@@ -148,6 +159,7 @@ class Session {
     try {
       return trainer_.step();
     } catch (const Error& error) {
+      report_.write(RunStatus::failed, ReportWrite::now);
       const std::vector<int64_t> steps = checkpoints_.steps();
       fail("{}; the last good checkpoint is {}; a lower optimizer.learning_rate or train.clip_norm may help",
            error.what(), steps.empty() ? "none" : checkpoints_.path_of(steps.back()).string());
@@ -157,7 +169,10 @@ class Session {
   void evaluate_now() {
     valid_ =
         evaluate(model_.model, task_, {.precision = recipe_.train.precision, .batches = recipe_.train.eval_batches});
-    metrics_.write({{"step", trainer_.state().step}, {"valid", valid_}});
+    metrics_.write({{"step", trainer_.state().step},
+                    {"valid", valid_},
+                    {"samples", draw_samples(model_.model, task_, recipe_.train.precision)}});
+    report_.write(RunStatus::running, ReportWrite::if_due);
     if (hooks_.on_evaluation) hooks_.on_evaluation(trainer_.state().step, valid_);
   }
 
@@ -165,6 +180,7 @@ class Session {
     metrics_.sync();
     checkpoints_.save(model_.parameters, optimizer_, trainer_.state(), recipe_.train.keep_checkpoints);
     checkpointed_ = trainer_.state().step;
+    report_.write(RunStatus::running, ReportWrite::if_due);
     if (hooks_.on_checkpoint) hooks_.on_checkpoint(checkpoints_.path_of(checkpointed_));
   }
 
@@ -197,6 +213,7 @@ class Session {
   int64_t checkpointed_ = -1;  // the step of the newest checkpoint
   Trainer trainer_;
   MetricsLog metrics_;
+  RunReport report_;
   Json valid_;
 };
 
