@@ -5,8 +5,9 @@
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build
+  g++ cmake ninja-build pkg-config
   libdnnl-dev libhwy-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev
+  libutf8proc-dev libpcre2-dev libsentencepiece-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   ocl-icd-opencl-dev # not used by weft: the CMake package of libdnnl-dev in Debian 12 does not load without it
 )

@@ -98,7 +98,7 @@ class Unsaved final : public Tokenizer {
 TEST(TokenizerFile, OtherTokenizersAreRefused) {
   const TemporaryFolder folder;
   EXPECT_EQ(message_of([&] { save_tokenizer(Unsaved(), folder.path()); }),
-            "save tokenizer: not one of the word, character and byte tokenizers");
+            "save tokenizer: not one of the pipeline, word, character and byte tokenizers");
   EXPECT_EQ(folder.count(), 0u);
 }
 

@@ -1,6 +1,7 @@
 #include "weft/text/byte.h"
 
 #include "weft/base/error.h"
+#include "weft/text/byte_names.h"
 
 namespace weft::text {
 
@@ -8,22 +9,13 @@ namespace {
 
 constexpr int32_t byte_count = 256;
 
-bool is_visible(int byte) { return (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte != 0xad); }
-
 std::vector<std::string> byte_names() {
   std::vector<std::string> names;
-  for (int byte = 0; byte < byte_count; ++byte) names.push_back(to_utf8(visible_byte(static_cast<uint8_t>(byte))));
+  for (int byte = 0; byte < byte_count; ++byte) names.emplace_back(visible_byte_utf8(static_cast<uint8_t>(byte)));
   return names;
 }
 
 }  // namespace
-
-char32_t visible_byte(uint8_t byte) {
-  if (is_visible(byte)) return byte;
-  char32_t result = 0x100;
-  for (int other = 0; other < byte; ++other) result += is_visible(other) ? 0 : 1;
-  return result;
-}
 
 ByteTokenizer::ByteTokenizer(const SpecialNames& special) : vocabulary_(byte_names(), special) {
   require(!special.unk, "byte tokenizer: no byte is unknown; leave out the unknown token \"{}\"",

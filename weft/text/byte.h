@@ -23,8 +23,4 @@ class ByteTokenizer final : public Tokenizer {
   Vocabulary vocabulary_;
 };
 
-// The visible character that stands for a byte in byte-level vocabularies (GPT-2, Radford et al. 2019): itself where it
-// is a printable character of Latin-1, else the next free one from U+0100.
-char32_t visible_byte(uint8_t byte);
-
 }  // namespace weft::text

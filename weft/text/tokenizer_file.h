@@ -11,13 +11,15 @@ namespace weft::text {
 // vocabulary and the rules, `tokenizer_config.json` beside it names the bos, eos, pad and unk tokens. `path` is the
 // folder of both, or the path of a tokenizer.json.
 //
+//   PipelineTokenizer   any published file
 //   WordTokenizer       WordLevel model, WhitespaceSplit
 //   CharacterTokenizer  WordLevel model, every character isolated, Fuse decoder
 //   ByteTokenizer       BPE model without merges over the 256 byte-level characters
 //
-// One difference stays: other tools look for the names of special tokens inside the text, these three do not.
+// The last three mark tokenizer_config.json as their own, because one difference stays: other tools look for the names
+// of special tokens inside the text, these three do not.
 
-// FormatError, with the place in the file, for anything that these three cannot express; IoError.
+// FormatError, with the place in the file, for anything that is not known; IoError.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 
 // Both files are written atomically. weft::Error for a tokenizer that is none of these.

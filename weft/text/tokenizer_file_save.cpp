@@ -5,6 +5,7 @@
 #include "weft/base/json.h"
 #include "weft/text/byte.h"
 #include "weft/text/character.h"
+#include "weft/text/pipeline_tokenizer.h"
 #include "weft/text/tokenizer_file.h"
 #include "weft/text/tokenizer_layout.h"
 #include "weft/text/word.h"
@@ -94,12 +95,14 @@ Json document_of(const Tokenizer& tokenizer) {
   if (const auto* word = dynamic_cast<const WordTokenizer*>(&tokenizer)) return document_of(*word);
   if (const auto* character = dynamic_cast<const CharacterTokenizer*>(&tokenizer)) return document_of(*character);
   if (const auto* byte = dynamic_cast<const ByteTokenizer*>(&tokenizer)) return document_of(*byte);
-  fail("save tokenizer: not one of the word, character and byte tokenizers");
+  if (const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer)) return pipeline->document();
+  fail("save tokenizer: not one of the pipeline, word, character and byte tokenizers");
 }
 
 Json config_of(const Tokenizer& tokenizer) {
   // Other tools otherwise delete spaces before punctuation when they decode.
   Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
+  if (dynamic_cast<const PipelineTokenizer*>(&tokenizer) == nullptr) config[own_kind_key] = true;
   const auto put = [&](const char* role, const std::optional<int32_t>& id) {
     if (id) config[role] = tokenizer.token(*id);
   };

@@ -39,11 +39,11 @@ CodePoint first_code_point(std::string_view text) {
   if (lead.length == 0) return {replacement_character, 1, true, false};
   char32_t value = lead.bits;
   for (size_t i = 1; i < lead.length; ++i) {
-    if (i == text.size()) return {replacement_character, 1, true, true};
+    if (i == text.size()) return {replacement_character, i, true, true};
     const auto byte = static_cast<unsigned char>(text[i]);
     const unsigned char low = i == 1 ? lead.second_low : 0x80;
     const unsigned char high = i == 1 ? lead.second_high : 0xbf;
-    if (byte < low || byte > high) return {replacement_character, 1, true, false};
+    if (byte < low || byte > high) return {replacement_character, i, true, false};
     value = (value << 6) | (byte & 0x3fu);
   }
   return {value, lead.length, false, false};
@@ -60,29 +60,53 @@ std::vector<char32_t> to_code_points(std::string_view text) {
   return result;
 }
 
-void append_utf8(char32_t value, std::string& text) {
-  const auto tail = [&](int shift) { text += static_cast<char>(0x80u | ((value >> shift) & 0x3fu)); };
+std::string_view write_utf8(char32_t value, std::span<char, 4> buffer) {
+  const auto tail = [&](int shift) { return static_cast<char>(0x80u | ((value >> shift) & 0x3fu)); };
   if (value < 0x80) {
-    text += static_cast<char>(value);
-  } else if (value < 0x800) {
-    text += static_cast<char>(0xc0u | (value >> 6));
-    tail(0);
-  } else if (value < 0x10000) {
-    text += static_cast<char>(0xe0u | (value >> 12));
-    tail(6);
-    tail(0);
-  } else {
-    text += static_cast<char>(0xf0u | (value >> 18));
-    tail(12);
-    tail(6);
-    tail(0);
+    buffer[0] = static_cast<char>(value);
+    return {buffer.data(), 1};
   }
+  if (value < 0x800) {
+    buffer[0] = static_cast<char>(0xc0u | (value >> 6));
+    buffer[1] = tail(0);
+    return {buffer.data(), 2};
+  }
+  if (value < 0x10000) {
+    buffer[0] = static_cast<char>(0xe0u | (value >> 12));
+    buffer[1] = tail(6);
+    buffer[2] = tail(0);
+    return {buffer.data(), 3};
+  }
+  buffer[0] = static_cast<char>(0xf0u | (value >> 18));
+  buffer[1] = tail(12);
+  buffer[2] = tail(6);
+  buffer[3] = tail(0);
+  return {buffer.data(), 4};
+}
+
+void append_utf8(char32_t value, std::string& text) {
+  char buffer[4];
+  text += write_utf8(value, buffer);
 }
 
 std::string to_utf8(char32_t value) {
   std::string text;
   append_utf8(value, text);
   return text;
+}
+
+bool is_utf8(std::string_view text) {
+  size_t position = 0;
+  while (position < text.size()) {
+    if (static_cast<unsigned char>(text[position]) < 0x80) {
+      ++position;
+      continue;
+    }
+    const CodePoint next = first_code_point(text.substr(position));
+    if (next.bad) return false;
+    position += next.length;
+  }
+  return true;
 }
 
 std::string repair_utf8(std::string_view text) {

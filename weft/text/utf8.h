@@ -1,19 +1,21 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace weft::text {
 
-// U+FFFD: what every byte that is no part of a well-formed character is read as, everywhere in weft.
+// U+FFFD: what bytes that are no part of a well-formed character are read as, everywhere in weft: one for each maximal
+// subpart (Unicode 15, section 3.9), that is one for a character that breaks off, and one for each other bad byte.
 constexpr char32_t replacement_character = 0xfffd;
 
 struct CodePoint {
-  char32_t value;    // replacement_character for a bad byte
-  size_t length;     // bytes of it, 1 for a bad byte, 0 only if `text` is empty
-  bool bad = false;  // a byte that is no part of a well-formed character (Unicode 15, table 3-7)
+  char32_t value;    // replacement_character for bad bytes
+  size_t length;     // bytes of it, 1 to 3 for bad ones, 0 only if `text` is empty
+  bool bad = false;  // bytes that are no part of a well-formed character (Unicode 15, table 3-7)
   bool cut = false;  // bad only because `text` ends: more bytes could complete the character
 };
 
@@ -23,8 +25,12 @@ CodePoint first_code_point(std::string_view text);
 std::vector<char32_t> to_code_points(std::string_view text);
 void append_utf8(char32_t value, std::string& text);
 std::string to_utf8(char32_t value);
+// The character's bytes, written to `buffer`.
+std::string_view write_utf8(char32_t value, std::span<char, 4> buffer);
 
-// The text with each bad byte replaced by U+FFFD; well-formed text as it is.
+bool is_utf8(std::string_view text);
+
+// The text with bad bytes replaced by U+FFFD; well-formed text as it is.
 std::string repair_utf8(std::string_view text);
 
 bool is_whitespace(char32_t value);  // the Unicode property White_Space

@@ -1,0 +1,181 @@
+#include "weft/text/added_tokens.h"
+
+#include <algorithm>
+
+#include "weft/base/error.h"
+#include "weft/text/unicode.h"
+#include "weft/text/utf8.h"
+
+namespace weft::text {
+
+namespace {
+
+AddedToken read_token(const JsonView& entry) {
+  entry.allow_only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+  AddedToken token;
+  token.id = entry.get<int>("id");
+  if (token.id < 0) entry.at("id").expected("an id from 0 on");
+  token.content = entry.get<std::string>("content");
+  token.special = entry.get_or<bool>("special", false);
+  token.single_word = entry.get_or<bool>("single_word", false);
+  token.lstrip = entry.get_or<bool>("lstrip", false);
+  token.rstrip = entry.get_or<bool>("rstrip", false);
+  token.normalized = entry.get_or<bool>("normalized", !token.special);
+  return token;
+}
+
+CodePoint last_code_point(std::string_view text) {
+  size_t begin = text.size() - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0u) == 0x80u) --begin;
+  return first_code_point(text.substr(begin));
+}
+
+bool touches_word(std::string_view text, size_t begin, size_t end) {
+  const bool before = begin > 0 && is_word_character(last_code_point(text.substr(0, begin)).value);
+  return before || (end < text.size() && is_word_character(first_code_point(text.substr(end)).value));
+}
+
+size_t space_before(std::string_view text, size_t position) {
+  while (position > 0) {
+    const CodePoint last = last_code_point(text.substr(0, position));
+    if (!is_whitespace(last.value)) break;
+    position -= last.length;
+  }
+  return position;
+}
+
+size_t space_behind(std::string_view text, size_t position) {
+  while (position < text.size()) {
+    const CodePoint next = first_code_point(text.substr(position));
+    if (!is_whitespace(next.value)) break;
+    position += next.length;
+  }
+  return position;
+}
+
+}  // namespace
+
+void AddedTokens::Finder::add(std::string_view content, int32_t place) {
+  if (content.empty()) return;
+  uint32_t node = ByteTrie::root;
+  for (const char c : content) {
+    node = trie.step(node, static_cast<unsigned char>(c));
+    if (node == ByteTrie::root) break;
+  }
+  // Of tokens that normalize to the same text the first is found.
+  if (node != ByteTrie::root && trie.value(node) != ByteTrie::none) return;
+  trie.add(content, place);
+  first_bytes[static_cast<unsigned char>(content[0])] = true;
+}
+
+AddedTokens::AddedTokens(const JsonView& list, const TokenModel& model, const Normalizer* normalizer) {
+  for (size_t i = 0; i < list.size(); ++i) add(read_token(list.at(i)), model);
+  const auto find_in = [&](bool special) {
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      const AddedToken& token = tokens_[i];
+      if (token.special != special) continue;
+      if (!token.normalized) {
+        raw_.add(token.content, static_cast<int32_t>(i));
+        continue;
+      }
+      AlignedText content(token.content, Tracking::off);
+      if (normalizer != nullptr) content = normalizer->normalize(std::move(content));
+      normalized_.add(content.text(), static_cast<int32_t>(i));
+    }
+  };
+  find_in(true);
+  find_in(false);
+}
+
+void AddedTokens::add(AddedToken token, const TokenModel& model) {
+  if (token.content.empty() || ids_.contains(token.content)) return;
+  const int32_t model_id = model.vocabulary().find_id(token.content);
+  if (model_id >= 0) {
+    token.id = model_id;
+  } else {
+    int32_t next = static_cast<int32_t>(model.vocabulary().size());
+    for (const AddedToken& other : tokens_) next = std::max(next, other.id + 1);
+    token.id = next;
+  }
+  ids_[token.content] = token.id;
+  places_[token.id] = tokens_.size();
+  if (token.special) special_.insert(token.content);
+  tokens_.push_back(std::move(token));
+}
+
+std::optional<int32_t> AddedTokens::find_id(std::string_view content) const {
+  const auto found = ids_.find(std::string(content));
+  return found == ids_.end() ? std::nullopt : std::optional(found->second);
+}
+
+const AddedToken* AddedTokens::by_id(int32_t id) const {
+  const auto found = places_.find(id);
+  return found == places_.end() ? nullptr : &tokens_[found->second];
+}
+
+// Of the tokens that begin leftmost, the longest; the search goes on behind it even if it does not count as a word.
+std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::string_view text) const {
+  std::vector<Found> found;
+  size_t done = 0;
+  for (size_t position = 0; position < text.size();) {
+    if (!finder.first_bytes[static_cast<unsigned char>(text[position])]) {
+      ++position;
+      continue;
+    }
+    const AddedToken* token = nullptr;
+    size_t end = position;
+    uint32_t node = ByteTrie::root;
+    for (size_t next = position; next < text.size();) {
+      node = finder.trie.step(node, static_cast<unsigned char>(text[next++]));
+      if (node == ByteTrie::root) break;
+      if (finder.trie.value(node) == ByteTrie::none) continue;
+      token = &tokens_[static_cast<size_t>(finder.trie.value(node))];
+      end = next;
+    }
+    if (token == nullptr) {
+      ++position;
+      continue;
+    }
+    size_t begin = position;
+    position = end;
+    if (token->single_word && touches_word(text, begin, end)) continue;
+    if (token->lstrip) begin = std::max(space_before(text, begin), done);
+    if (token->rstrip) end = space_behind(text, end);
+    if (done < begin) found.push_back({done, begin, nullptr});
+    found.push_back({begin, end, token});
+    done = end;
+  }
+  if (done < text.size()) found.push_back({done, text.size(), nullptr});
+  return found;
+}
+
+Pieces AddedTokens::find(AlignedText text, const Normalizer* normalizer) const {
+  Pieces pieces;
+  const auto add_normalized = [&](AlignedText part) {
+    if (normalizer != nullptr) part = normalizer->normalize(std::move(part));
+    const size_t offset = pieces.text.text().size();
+    for (const Found& found : search(normalized_, part.text())) {
+      pieces.list.push_back(
+          {offset + found.begin, offset + found.end, found.token == nullptr ? Piece::open : found.token->id});
+    }
+    pieces.text.append(part);
+  };
+  const std::vector<Found> found = search(raw_, text.text());
+  if (found.size() == 1 && found[0].token == nullptr) {
+    add_normalized(std::move(text));
+    return pieces;
+  }
+  for (const Found& part : found) {
+    AlignedText slice = text.slice(part.begin, part.end);
+    if (part.token == nullptr) {
+      add_normalized(std::move(slice));
+      continue;
+    }
+    const size_t offset = pieces.text.text().size();
+    pieces.text.append(slice);
+    pieces.list.push_back({offset, offset + slice.text().size(), part.token->id});
+  }
+  return pieces;
+}
+
+}  // namespace weft::text

@@ -1,0 +1,71 @@
+#include "weft/text/encoding.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/error.h"
+
+namespace weft::text {
+
+namespace {
+
+constexpr size_t most_windows = 1 << 20;
+
+template <typename T>
+std::vector<T> part_of(const std::vector<T>& values, size_t begin, size_t end) {
+  if (values.empty()) return {};
+  return {values.begin() + static_cast<ptrdiff_t>(begin), values.begin() + static_cast<ptrdiff_t>(end)};
+}
+
+template <typename T>
+void add(std::vector<T>& values, const std::vector<T>& others) {
+  values.insert(values.end(), others.begin(), others.end());
+}
+
+void append_entries(Encoding& encoding, const Encoding& other) {
+  add(encoding.ids, other.ids);
+  add(encoding.type_ids, other.type_ids);
+  add(encoding.attention_mask, other.attention_mask);
+  add(encoding.special_tokens_mask, other.special_tokens_mask);
+  add(encoding.tokens, other.tokens);
+  add(encoding.offsets, other.offsets);
+  add(encoding.word_ids, other.word_ids);
+}
+
+Encoding joined(const Encoding& first, const Encoding& second) {
+  Encoding result = first.slice(0, first.size());
+  append_entries(result, second);
+  return result;
+}
+
+}  // namespace
+
+Encoding Encoding::slice(size_t begin, size_t end) const {
+  return {.ids = part_of(ids, begin, end),
+          .type_ids = part_of(type_ids, begin, end),
+          .attention_mask = part_of(attention_mask, begin, end),
+          .special_tokens_mask = part_of(special_tokens_mask, begin, end),
+          .tokens = part_of(tokens, begin, end),
+          .offsets = part_of(offsets, begin, end),
+          .word_ids = part_of(word_ids, begin, end),
+          .overflowing = {}};
+}
+
+void Encoding::append(const Encoding& other) {
+  const size_t windows = (overflowing.size() + 1) * (other.overflowing.size() + 1) - 1;
+  require(windows <= most_windows,
+          "encode: truncation leaves {} windows of the first text and {} of the second, {} pairs; at most {} are made; "
+          "cut the texts",
+          overflowing.size() + 1, other.overflowing.size() + 1, windows, most_windows);
+  std::vector<Encoding> together;
+  together.reserve(windows);
+  for (const Encoding& window : overflowing) {
+    together.push_back(joined(window, other));
+    for (const Encoding& other_window : other.overflowing) together.push_back(joined(window, other_window));
+  }
+  for (const Encoding& other_window : other.overflowing) together.push_back(joined(*this, other_window));
+  append_entries(*this, other);
+  overflowing = std::move(together);
+}
+
+}  // namespace weft::text

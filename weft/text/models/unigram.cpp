@@ -1,0 +1,124 @@
+#include "weft/text/models/unigram.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/base/error.h"
+#include "weft/text/byte_names.h"
+
+namespace weft::text {
+
+namespace {
+
+constexpr double unknown_penalty = 10.0;
+constexpr uint32_t unreached = std::numeric_limits<uint32_t>::max();
+
+size_t character_length(char lead) {
+  const auto byte = static_cast<unsigned char>(lead);
+  return byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+}
+
+}  // namespace
+
+Unigram::Unigram(const JsonView& description) : byte_fallback_(description.get_or<bool>("byte_fallback", false)) {
+  description.allow_only({"type", "vocab", "unk_id", "byte_fallback"});
+  const JsonView list = description.at("vocab");
+  double least = 0.0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Json& entry = list.value()[i];
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number()) {
+      list.at(i).expected("a token and its score");
+    }
+    const auto& name = entry[0].get_ref<const std::string&>();
+    pieces_.emplace_back(name, entry[1].get<double>());
+    least = i == 0 ? pieces_.back().second : std::min(least, pieces_.back().second);
+    // Of tokens that stand twice, the last has the name.
+    if (!name.empty()) trie_.add(name, static_cast<int32_t>(i));
+    vocabulary_.put(name, static_cast<int32_t>(i));
+  }
+  unknown_score_ = least - unknown_penalty;
+  if (!description.has("unk_id")) return;
+  const auto id = description.get<int64_t>("unk_id");
+  if (id < 0 || id >= static_cast<int64_t>(pieces_.size())) {
+    description.at("unk_id").expected(fmt::format("an id below {}", pieces_.size()));
+  }
+  unknown_ = static_cast<int32_t>(id);
+}
+
+std::optional<int32_t> Unigram::unknown_id() const { return unknown_ < 0 ? std::nullopt : std::optional(unknown_); }
+
+std::string_view Unigram::shown(const PieceToken& token, std::string_view piece) const {
+  if (token.id == unknown_) return piece.substr(token.begin, token.end - token.begin);
+  return TokenModel::shown(token, piece);
+}
+
+void Unigram::write_vocabulary(Json& description) const {
+  Json list = Json::array();
+  for (const auto& [name, score] : pieces_) list.push_back(Json::array({name, score}));
+  description["vocab"] = std::move(list);
+}
+
+// The best way to reach each byte; at bytes inside characters, none.
+std::vector<Unigram::Step> Unigram::best_steps(std::string_view piece) const {
+  std::vector<Step> steps(piece.size() + 1, Step{0.0, unreached, -1});
+  const auto offer = [&](size_t begin, size_t end, double score, int32_t id) {
+    Step& step = steps[end];
+    if (step.begin == unreached || score > step.score) step = {score, static_cast<uint32_t>(begin), id};
+  };
+  for (size_t begin = 0; begin < piece.size();) {
+    const double score = steps[begin].score;
+    const size_t length = character_length(piece[begin]);
+    bool covered = false;
+    uint32_t node = ByteTrie::root;
+    for (size_t end = begin; end < piece.size();) {
+      node = trie_.step(node, static_cast<unsigned char>(piece[end]));
+      if (node == ByteTrie::root) break;
+      ++end;
+      const int32_t id = trie_.value(node);
+      if (id == ByteTrie::none) continue;
+      offer(begin, end, score + pieces_[static_cast<size_t>(id)].second, id);
+      covered = covered || end - begin == length;
+    }
+    if (!covered) offer(begin, begin + length, score + unknown_score_, unknown_);
+    begin += length;
+  }
+  return steps;
+}
+
+void Unigram::tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const {
+  const std::vector<Step> steps = best_steps(piece);
+  std::vector<std::pair<uint32_t, uint32_t>> ranges;
+  bool after_unknown = false;
+  for (auto end = static_cast<uint32_t>(piece.size()); end > 0;) {
+    const Step& step = steps[end];
+    const bool is_unknown = step.id == unknown_;
+    if (is_unknown && after_unknown) {
+      ranges.back().first = step.begin;
+    } else {
+      ranges.emplace_back(step.begin, end);
+    }
+    after_unknown = is_unknown;
+    end = step.begin;
+  }
+  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) add(piece, range->first, range->second, tokens);
+}
+
+void Unigram::add(std::string_view piece, uint32_t begin, uint32_t end, std::vector<PieceToken>& tokens) const {
+  const std::string_view text = piece.substr(begin, end - begin);
+  int32_t id = vocabulary_.find_id(text);
+  if (id < 0 && byte_fallback_) {
+    const size_t before = tokens.size();
+    for (const char byte : text) {
+      const int32_t byte_id = vocabulary_.find_id(byte_fallback_name(static_cast<uint8_t>(byte)));
+      if (byte_id < 0) break;
+      tokens.push_back({byte_id, begin, end});
+    }
+    if (tokens.size() - before == text.size()) return;
+    tokens.resize(before);
+  }
+  if (id < 0) id = unknown_;
+  require(id >= 0, "tokenizer: \"{}\" is not in the vocabulary, and there is no unk_id", text);
+  tokens.push_back({id, begin, end});
+}
+
+}  // namespace weft::text

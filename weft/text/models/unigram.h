@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/text/byte_trie.h"
+#include "weft/text/models/token_model.h"
+
+namespace weft::text {
+
+// The most probable segmentation under a unigram language model (Kudo 2018), found by Viterbi's algorithm over the
+// piece. Characters that no token covers cost 10 more than the least probable token, and neighbours of them join.
+class Unigram final : public TokenModel {
+ public:
+  explicit Unigram(const JsonView& description);
+  void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const override;
+  const TokenTable& vocabulary() const override { return vocabulary_; }
+  std::string_view shown(const PieceToken& token, std::string_view piece) const override;
+  std::optional<int32_t> unknown_id() const override;
+  void write_vocabulary(Json& description) const override;
+
+ private:
+  struct Step {
+    double score;
+    uint32_t begin;
+    int32_t id;
+  };
+
+  std::vector<Step> best_steps(std::string_view piece) const;
+  void add(std::string_view piece, uint32_t begin, uint32_t end, std::vector<PieceToken>& tokens) const;
+
+  std::vector<std::pair<std::string, double>> pieces_;  // name and log probability by id
+  TokenTable vocabulary_;
+  ByteTrie trie_;
+  double unknown_score_;
+  int32_t unknown_ = -1;
+  bool byte_fallback_;
+};
+
+}  // namespace weft::text

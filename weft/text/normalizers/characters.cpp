@@ -1,0 +1,81 @@
+#include "weft/text/normalizers/characters.h"
+
+#include "weft/text/character_map.h"
+#include "weft/text/utf8.h"
+
+namespace weft::text {
+
+namespace {
+
+bool is_dropped_by_nmt(char32_t c) {
+  return (c >= 0x1 && c <= 0x8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f;
+}
+
+bool is_blank_for_nmt(char32_t c) {
+  return c == 0x9 || c == 0xa || c == 0xc || c == 0xd || c == 0x1680 || (c >= 0x200b && c <= 0x200f) || c == 0x2028 ||
+         c == 0x2029 || c == 0x2581 || c == 0xfeff || c == 0xfffd;
+}
+
+}  // namespace
+
+FormNormalizer::FormNormalizer(const JsonView& description) {
+  description.allow_only({"type"});
+  const auto type = description.get<std::string>("type");
+  form_ = type == "NFC"    ? NormalForm::nfc
+          : type == "NFD"  ? NormalForm::nfd
+          : type == "NFKC" ? NormalForm::nfkc
+                           : NormalForm::nfkd;
+}
+
+AlignedText LowercaseNormalizer::normalize(AlignedText text) const {
+  if (is_ascii(text.text())) {
+    text.map_bytes([](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c; });
+    return text;
+  }
+  return map_characters(text, [](char32_t value, auto&& put) {
+    const LowerCase lower = to_lower(value);
+    put(lower.first);
+    if (lower.second != 0) put(lower.second);
+  });
+}
+
+AlignedText StripAccentsNormalizer::normalize(AlignedText text) const {
+  if (is_ascii(text.text())) return text;
+  return map_characters(text, [](char32_t value, auto&& put) {
+    if (!is_mark(value)) put(value);
+  });
+}
+
+StripNormalizer::StripNormalizer(const JsonView& description) {
+  description.allow_only({"type", "strip_left", "strip_right"});
+  left_ = description.get<bool>("strip_left");
+  right_ = description.get<bool>("strip_right");
+}
+
+AlignedText StripNormalizer::normalize(AlignedText text) const {
+  const std::string_view all = text.text();
+  size_t begin = 0;
+  size_t end = 0;  // of the last character that is no white space
+  bool seen = false;
+  for (size_t position = 0; position < all.size();) {
+    const CodePoint next = first_code_point(all.substr(position));
+    if (!is_whitespace(next.value)) {
+      if (!seen) begin = position;
+      seen = true;
+      end = position + next.length;
+    }
+    position += next.length;
+  }
+  if (!seen) begin = left_ || right_ ? all.size() : 0;
+  if (!left_ && seen) begin = 0;
+  if (!right_ || !seen) end = all.size();
+  return begin == 0 && end == all.size() ? text : text.slice(begin, end);
+}
+
+AlignedText NmtNormalizer::normalize(AlignedText text) const {
+  return map_characters(text, [](char32_t value, auto&& put) {
+    if (!is_dropped_by_nmt(value)) put(is_blank_for_nmt(value) ? U' ' : value);
+  });
+}
+
+}  // namespace weft::text

@@ -1,0 +1,141 @@
+#include "weft/text/pattern.h"
+
+#include <algorithm>
+#include <array>
+
+#include "weft/base/error.h"
+#include "weft/base/suggest.h"
+
+namespace weft::text {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> behavior_names = {"Removed", "Isolated", "MergedWithPrevious",
+                                                            "MergedWithNext", "Contiguous"};
+
+// Matches stick to the part before them, but not to another match.
+std::vector<Part> merge_with_previous(const std::vector<Part>& parts) {
+  std::vector<Part> merged;
+  bool after_match = false;
+  for (const Part& part : parts) {
+    if (part.is_match && !after_match && !merged.empty()) {
+      merged.back().end = part.end;
+    } else {
+      merged.push_back({part.begin, part.end, false});
+    }
+    after_match = part.is_match;
+  }
+  return merged;
+}
+
+std::vector<Part> merge_with_next(std::vector<Part> parts) {
+  std::vector<Part> merged;
+  bool before_match = false;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    if (part->is_match && !before_match && !merged.empty()) {
+      merged.back().begin = part->begin;
+    } else {
+      merged.push_back({part->begin, part->end, false});
+    }
+    before_match = part->is_match;
+  }
+  std::reverse(merged.begin(), merged.end());
+  return merged;
+}
+
+std::vector<Part> join_runs(const std::vector<Part>& parts) {
+  std::vector<Part> joined;
+  bool previous = false;
+  for (const Part& part : parts) {
+    if (part.is_match == previous && !joined.empty()) {
+      joined.back().end = part.end;
+    } else {
+      joined.push_back({part.begin, part.end, false});
+    }
+    previous = part.is_match;
+  }
+  return joined;
+}
+
+// Puts what lies between the matches between them.
+class PartCollector {
+ public:
+  explicit PartCollector(std::string_view text) : size_(text.size()) {}
+  void match(size_t begin, size_t end) {
+    if (end_ < begin) parts_.push_back({end_, begin, false});
+    parts_.push_back({begin, end, true});
+    end_ = end;
+  }
+  std::vector<Part> finish() {
+    if (end_ < size_) parts_.push_back({end_, size_, false});
+    return std::move(parts_);
+  }
+
+ private:
+  size_t size_;
+  size_t end_ = 0;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+SplitBehavior read_split_behavior(const JsonView& name) {
+  const auto value = name.as<std::string>();
+  const auto found = std::find(behavior_names.begin(), behavior_names.end(), value);
+  if (found == behavior_names.end()) {
+    fail<FormatError>("{}: unknown behavior \"{}\"{}", name.place(), value, suggestion(value, behavior_names));
+  }
+  return static_cast<SplitBehavior>(found - behavior_names.begin());
+}
+
+Pattern::Pattern(const JsonView& pattern) {
+  pattern.allow_only({"String", "Regex"});
+  if (pattern.has("String") == pattern.has("Regex")) pattern.expected("either a String or a Regex");
+  if (pattern.has("String")) {
+    literal_ = pattern.get<std::string>("String");
+    if (literal_.empty()) regex_.emplace("");
+    return;
+  }
+  const auto expression = pattern.get<std::string>("Regex");
+  known_ = known_pattern(expression);
+  try {
+    regex_.emplace(expression);
+  } catch (const FormatError& error) {
+    fail<FormatError>("{}: {}", pattern.place(), error.what());
+  }
+}
+
+std::vector<Part> Pattern::parts(std::string_view text) const {
+  if (text.empty()) return {{0, 0, false}};
+  PartCollector collector(text);
+  if (known_) {
+    scan_pieces(*known_, text, [&](size_t begin, size_t end) { collector.match(begin, end); });
+  } else if (regex_) {
+    Regex::Search search(*regex_, text);
+    while (const auto match = search.next()) collector.match(match->begin, match->end);
+  } else {
+    for (size_t begin = text.find(literal_); begin != text.npos; begin = text.find(literal_, begin + literal_.size())) {
+      collector.match(begin, begin + literal_.size());
+    }
+  }
+  return collector.finish();
+}
+
+std::vector<Part> apply_behavior(std::vector<Part> parts, SplitBehavior behavior) {
+  switch (behavior) {
+    case SplitBehavior::removed:
+      std::erase_if(parts, [](const Part& part) { return part.is_match; });
+      return parts;
+    case SplitBehavior::isolated:
+      return parts;
+    case SplitBehavior::merged_with_previous:
+      return merge_with_previous(parts);
+    case SplitBehavior::merged_with_next:
+      return merge_with_next(std::move(parts));
+    case SplitBehavior::contiguous:
+      return join_runs(parts);
+  }
+  fail("split: behavior {} does not exist", static_cast<int>(behavior));
+}
+
+}  // namespace weft::text

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/json.h"
+#include "weft/text/regex.h"
+#include "weft/text/split_scanner.h"
+
+namespace weft::text {
+
+// A stretch of text that a pattern matches, or one between matches.
+struct Part {
+  size_t begin;
+  size_t end;
+  bool is_match;
+};
+
+// What becomes of the matches when a text is split by them.
+enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
+SplitBehavior read_split_behavior(const JsonView& name);  // "Removed", "Isolated" …
+
+// What Split and Replace look for: `{"String": …}` or `{"Regex": …}`. The published patterns that split_scanner.h knows
+// are scanned without a regular expression.
+class Pattern {
+ public:
+  explicit Pattern(const JsonView& pattern);
+
+  // The parts of the text in order, matches and what lies between; together they are the text.
+  std::vector<Part> parts(std::string_view text) const;
+  // Calls emit(begin, end) for each part that is left after splitting.
+  template <typename Emit>
+  void split(std::string_view text, SplitBehavior behavior, bool invert, Emit&& emit) const;
+
+ private:
+  std::string literal_;  // if there is no regular expression
+  std::optional<Regex> regex_;
+  std::optional<KnownPattern> known_;
+};
+
+// Turns what matches and what lies between into the parts that are left: those of Removed have the matches left out.
+std::vector<Part> apply_behavior(std::vector<Part> parts, SplitBehavior behavior);
+
+template <typename Emit>
+void Pattern::split(std::string_view text, SplitBehavior behavior, bool invert, Emit&& emit) const {
+  if (known_ && behavior == SplitBehavior::isolated) {  // all the text matches: every match is a part
+    scan_pieces(*known_, text, emit);
+    return;
+  }
+  std::vector<Part> found = parts(text);
+  if (invert) {
+    for (Part& part : found) part.is_match = !part.is_match;
+  }
+  for (const Part& part : apply_behavior(std::move(found), behavior)) emit(part.begin, part.end);
+}
+
+}  // namespace weft::text

@@ -1,0 +1,220 @@
+#include "weft/text/pipeline_tokenizer.h"
+
+#include <algorithm>
+
+#include "weft/base/error.h"
+#include "weft/base/threads.h"
+#include "weft/text/hash.h"
+
+namespace weft::text {
+
+PipelineTokenizer::PipelineTokenizer(Json document, std::string source, const SpecialNames& roles)
+    : source_(std::move(source)) {
+  const JsonView root(document, source_);
+  root.allow_only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
+                   "decoder", "model"});
+  if (root.get_or<std::string>("version", "1.0") != "1.0") root.at("version").expected("\"1.0\"");
+  read_parts(root);
+  read_roles(roles);
+  document["model"].erase("vocab");
+  document["model"].erase("merges");
+  description_ = std::move(document);
+}
+
+void PipelineTokenizer::read_parts(const JsonView& root) {
+  if (root.has("truncation")) default_options_.truncation = read_truncation(root.at("truncation"));
+  if (root.has("padding")) default_options_.padding = read_padding(root.at("padding"));
+  if (root.has("normalizer")) normalizer_ = make_normalizer(root.at("normalizer"));
+  if (root.has("pre_tokenizer")) pre_tokenizer_ = make_pre_tokenizer(root.at("pre_tokenizer"));
+  if (root.has("post_processor")) post_processor_ = make_post_processor(root.at("post_processor"));
+  if (root.has("decoder")) decoder_ = make_decoder(root.at("decoder"));
+  model_ = make_token_model(root.at("model"));
+  if (root.has("added_tokens")) added_ = AddedTokens(root.at("added_tokens"), *model_, normalizer_.get());
+  vocab_size_ = model_->vocabulary().id_end();
+  for (const AddedToken& token : added_.tokens()) vocab_size_ = std::max(vocab_size_, token.id + 1);
+}
+
+void PipelineTokenizer::read_roles(const SpecialNames& roles) {
+  const auto id_of = [&](const std::optional<std::string>& name) -> std::optional<int32_t> {
+    return name ? find(*name) : std::nullopt;
+  };
+  special_ = {.bos = id_of(roles.bos), .eos = id_of(roles.eos), .pad = id_of(roles.pad), .unk = id_of(roles.unk)};
+  if (!special_.unk) special_.unk = model_->unknown_id();
+}
+
+Json PipelineTokenizer::document() const {
+  Json document = description_;
+  model_->write_vocabulary(document["model"]);
+  return document;
+}
+
+std::unique_ptr<WordCache> PipelineTokenizer::take_cache() const {
+  const std::lock_guard lock(caches_mutex_);
+  if (caches_.empty()) return std::make_unique<WordCache>();
+  std::unique_ptr<WordCache> cache = std::move(caches_.back());
+  caches_.pop_back();
+  return cache;
+}
+
+void PipelineTokenizer::give_back(std::unique_ptr<WordCache> cache) const {
+  const std::lock_guard lock(caches_mutex_);
+  caches_.push_back(std::move(cache));
+}
+
+// Gives pieces to the model, by way of the cache where it may be used.
+class PipelineTokenizer::PieceEncoder {
+ public:
+  PieceEncoder(const PipelineTokenizer& tokenizer, const Pieces& pieces)
+      : tokenizer_(tokenizer),
+        pieces_(pieces),
+        cache_(tokenizer.model_->is_deterministic() ? tokenizer.take_cache() : nullptr) {}
+  ~PieceEncoder() {
+    if (cache_) tokenizer_.give_back(std::move(cache_));
+  }
+
+  // The tokens of a piece, valid until the next call.
+  std::span<const PieceToken> tokens(const Piece& piece) {
+    const std::string_view view = pieces_.view(piece);
+    made_.clear();
+    if (piece.token != Piece::open) {
+      made_.push_back({piece.token, 0, static_cast<uint32_t>(view.size())});
+      return made_;
+    }
+    if (!cache_ || view.size() > WordCache::longest_piece) {
+      tokenizer_.model_->tokenize(view, made_);
+      return made_;
+    }
+    const uint64_t hash = hash_bytes(view);
+    if (const auto* found = cache_->find(view, hash)) return *found;
+    tokenizer_.model_->tokenize(view, made_);
+    cache_->put(view, hash, made_);
+    return made_;
+  }
+
+ private:
+  const PipelineTokenizer& tokenizer_;
+  const Pieces& pieces_;
+  std::unique_ptr<WordCache> cache_;
+  std::vector<PieceToken> made_;
+};
+
+Encoding PipelineTokenizer::encode_text(const Request& request) const {
+  const bool detailed = request.detail == EncodeDetail::all;
+  const bool tracked = detailed || (pre_tokenizer_ && pre_tokenizer_->needs_tracking());
+  Pieces pieces = added_.find(AlignedText(request.text, tracked ? Tracking::on : Tracking::off), normalizer_.get());
+  if (pre_tokenizer_) pre_tokenizer_->split(pieces);
+
+  Encoding encoding;
+  PieceEncoder encoder(*this, pieces);
+  // The reference gives the model no more pieces than truncation needs, which shows in the windows that are left over.
+  size_t first = 0;
+  if (request.kept_end == Side::right) {
+    first = pieces.list.size();
+    for (size_t count = 0; first > 0 && count < request.enough; --first) {
+      count += encoder.tokens(pieces.list[first - 1]).size();
+    }
+  }
+  for (size_t word = first; word < pieces.list.size(); ++word) {
+    if (request.kept_end == Side::left && encoding.size() >= request.enough) break;
+    const Piece& piece = pieces.list[word];
+    for (const PieceToken& token : encoder.tokens(piece)) {
+      encoding.ids.push_back(token.id);
+      if (!detailed) continue;
+      const std::string_view view = pieces.view(piece);
+      encoding.tokens.emplace_back(piece.token != Piece::open ? view : model_->shown(token, view));
+      encoding.offsets.push_back(pieces.text.origin(piece.begin + token.begin, piece.begin + token.end));
+      encoding.word_ids.push_back(static_cast<int32_t>(word));
+    }
+  }
+  encoding.type_ids.assign(encoding.size(), request.type_id);
+  encoding.attention_mask.assign(encoding.size(), 1);
+  encoding.special_tokens_mask.assign(encoding.size(), 0);
+  return encoding;
+}
+
+Encoding PipelineTokenizer::encode_one(const TextPair& texts, const EncodeOptions& options) const {
+  std::vector<EncodedPart> parts;
+  Request request{.text = texts.text, .type_id = 0, .detail = options.detail};
+  if (options.truncation) {
+    require(options.truncation->max_length >= 0, "truncation: expected a length from 0 on, got {}",
+            options.truncation->max_length);
+    request.enough = static_cast<size_t>(options.truncation->max_length);
+    request.kept_end = options.truncation->direction == Side::right ? Side::left : Side::right;
+  }
+  parts.push_back({encode_text(request), texts.text});
+  if (texts.pair) {
+    request.text = *texts.pair;
+    request.type_id = 1;
+    parts.push_back({encode_text(request), *texts.pair});
+  }
+  if (options.truncation) {
+    Truncation truncation = *options.truncation;
+    if (post_processor_ && options.special_tokens == AddSpecialTokens::yes) {
+      const int64_t added = post_processor_->added_tokens(texts.pair.has_value());
+      require(added <= truncation.max_length, "truncation: {} tokens have no room for the {} special ones",
+              truncation.max_length, added);
+      truncation.max_length -= added;
+    }
+    truncate(parts[0].encoding, texts.pair ? &parts[1].encoding : nullptr, truncation);
+  }
+  if (post_processor_) post_processor_->process(parts, options.special_tokens);
+  Encoding result = parts.empty() ? Encoding{} : std::move(parts[0].encoding);
+  for (size_t i = 1; i < parts.size(); ++i) result.append(parts[i].encoding);
+  return result;
+}
+
+Encoding PipelineTokenizer::encode(const TextPair& texts, const EncodeOptions& options) const {
+  std::vector<Encoding> encodings;
+  encodings.push_back(encode_one(texts, options));
+  if (options.padding) pad(encodings, *options.padding);
+  return std::move(encodings[0]);
+}
+
+std::vector<Encoding> PipelineTokenizer::encode_batch(std::span<const TextPair> texts,
+                                                      const EncodeOptions& options) const {
+  std::vector<Encoding> encodings(texts.size());
+  parallel_for(static_cast<int64_t>(texts.size()), 8, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      encodings[static_cast<size_t>(i)] = encode_one(texts[static_cast<size_t>(i)], options);
+    }
+  });
+  if (options.padding) pad(encodings, *options.padding);
+  return encodings;
+}
+
+std::vector<int32_t> PipelineTokenizer::encode(std::string_view text) const {
+  return encode_text({.text = text, .type_id = 0, .detail = EncodeDetail::ids}).ids;
+}
+
+std::string PipelineTokenizer::decode_bytes(std::span<const int32_t> ids, SpecialTokens special) const {
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
+  for (const int32_t id : ids) {
+    const AddedToken* added = added_.by_id(id);
+    const auto name =
+        added != nullptr ? std::optional<std::string_view>(added->content) : model_->vocabulary().name(id);
+    if (!name || (special == SpecialTokens::skip && added_.is_special(*name))) continue;
+    tokens.emplace_back(*name);
+  }
+  if (decoder_) decoder_->decode(tokens);
+  std::string text;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (!decoder_ && i > 0) text += ' ';
+    text += tokens[i];
+  }
+  return text;
+}
+
+std::string PipelineTokenizer::token(int32_t id) const {
+  if (const AddedToken* added = added_.by_id(id)) return added->content;
+  const auto name = model_->vocabulary().name(id);
+  require(name.has_value(), "tokenizer: no token {}, ids run from 0 to {}", id, vocab_size_ - 1);
+  return std::string(*name);
+}
+
+std::optional<int32_t> PipelineTokenizer::find(std::string_view token) const {
+  if (const auto id = added_.find_id(token)) return id;
+  return model_->vocabulary().find(token);
+}
+
+}  // namespace weft::text

@@ -1,0 +1,113 @@
+#include "weft/text/post_processors/template.h"
+
+#include "weft/base/error.h"
+
+namespace weft::text {
+
+namespace {
+
+constexpr size_t most_special_tokens = 1024;  // in one template
+
+TemplatePiece read_piece(const JsonView& piece, const JsonView& special_tokens) {
+  piece.allow_only({"Sequence", "SpecialToken"});
+  const bool is_sequence = piece.has("Sequence");
+  const JsonView content = piece.at(is_sequence ? "Sequence" : "SpecialToken");
+  content.allow_only({"id", "type_id"});
+  const auto id = content.get<std::string>("id");
+  TemplatePiece result;
+  result.type_id = content.get<int>("type_id");
+  if (is_sequence) {
+    if (id != "A" && id != "B") content.at("id").expected("\"A\" or \"B\"");
+    result.sequence = id == "A" ? 0 : 1;
+    return result;
+  }
+  if (!special_tokens.has(id)) content.at("id").expected("one of special_tokens");
+  const JsonView token = special_tokens.at(id);
+  token.allow_only({"id", "ids", "tokens"});
+  result.ids = token.get<std::vector<int>>("ids");
+  result.tokens = token.get<std::vector<std::string>>("tokens");
+  if (result.ids.size() != result.tokens.size()) token.at("tokens").expected("as many as ids");
+  return result;
+}
+
+std::vector<TemplatePiece> read_pieces(const JsonView& list, const JsonView& special_tokens, int sequences) {
+  std::vector<TemplatePiece> pieces;
+  size_t special = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    pieces.push_back(read_piece(list.at(i), special_tokens));
+    if (pieces.back().sequence >= sequences) list.at(i).expected("no second text here");
+    special += pieces.back().ids.size() + (pieces.back().sequence >= 0 ? 1 : 0);
+  }
+  if (special > most_special_tokens) list.expected(fmt::format("at most {} tokens", most_special_tokens));
+  return pieces;
+}
+
+int64_t count_special(const std::vector<TemplatePiece>& pieces) {
+  int64_t count = 0;
+  for (const TemplatePiece& piece : pieces) count += static_cast<int64_t>(piece.ids.size());
+  return count;
+}
+
+EncodedPart special_part(const TemplatePiece& piece, bool detailed) {
+  const size_t count = piece.ids.size();
+  Encoding encoding{.ids = piece.ids,
+                    .type_ids = std::vector<int32_t>(count, piece.type_id),
+                    .attention_mask = std::vector<int32_t>(count, 1),
+                    .special_tokens_mask = std::vector<int32_t>(count, 1),
+                    .tokens = {},
+                    .offsets = {},
+                    .word_ids = {},
+                    .overflowing = {}};
+  if (detailed) {
+    encoding.tokens = piece.tokens;
+    encoding.offsets.resize(count);
+    encoding.word_ids.resize(count, Encoding::no_word);
+  }
+  return {std::move(encoding), {}};
+}
+
+}  // namespace
+
+TemplateProcessing::TemplateProcessing(const JsonView& description) {
+  description.allow_only({"type", "single", "pair", "special_tokens"});
+  const JsonView special_tokens = description.at("special_tokens");
+  single_ = read_pieces(description.at("single"), special_tokens, 1);
+  pair_ = read_pieces(description.at("pair"), special_tokens, 2);
+}
+
+int64_t TemplateProcessing::added_tokens(bool pair) const { return count_special(pair ? pair_ : single_); }
+
+void TemplateProcessing::process(std::vector<EncodedPart>& parts, AddSpecialTokens special) const {
+  bool detailed = true;
+  for (const EncodedPart& part : parts) detailed = detailed && part.encoding.tokens.size() == part.encoding.size();
+  std::vector<EncodedPart> result;
+  for (const TemplatePiece& piece : parts.size() > 1 ? pair_ : single_) {
+    if (piece.sequence < 0) {
+      if (special == AddSpecialTokens::yes) result.push_back(special_part(piece, detailed));
+      continue;
+    }
+    EncodedPart part = parts[static_cast<size_t>(piece.sequence)];
+    part.encoding.type_ids.assign(part.encoding.size(), piece.type_id);
+    result.push_back(std::move(part));
+  }
+  parts = std::move(result);
+}
+
+TemplatePiece read_special_token(const JsonView& token) {
+  if (token.size() != 2) token.expected("a token and its id");
+  return {.sequence = -1, .type_id = 0, .ids = {token.at(1).as<int>()}, .tokens = {token.at(0).as<std::string>()}};
+}
+
+std::unique_ptr<PostProcessor> make_bert_processing(const JsonView& description) {
+  description.allow_only({"type", "sep", "cls"});
+  const TemplatePiece cls = read_special_token(description.at("cls"));
+  const TemplatePiece sep = read_special_token(description.at("sep"));
+  TemplatePiece last = sep;
+  last.type_id = 1;
+  const TemplatePiece first_text{.sequence = 0, .type_id = 0, .ids = {}, .tokens = {}};
+  const TemplatePiece second_text{.sequence = 1, .type_id = 1, .ids = {}, .tokens = {}};
+  return std::make_unique<TemplateProcessing>(std::vector{cls, first_text, sep},
+                                              std::vector{cls, first_text, sep, second_text, last});
+}
+
+}  // namespace weft::text

@@ -1,0 +1,123 @@
+#include "weft/text/regex.h"
+
+#include <pcre2.h>
+
+#include <algorithm>
+#include <array>
+
+#include "weft/base/error.h"
+#include "weft/text/regex_syntax.h"
+
+namespace weft::text {
+
+namespace {
+
+constexpr size_t longest_pattern = 64 << 10;
+constexpr uint32_t match_limit = 2'000'000;  // steps of one match
+constexpr uint32_t depth_limit = 100'000;
+constexpr uint32_t heap_limit_kib = 64 << 10;
+constexpr size_t jit_stack_bytes = 1 << 20;
+
+std::string message_of(int code) {
+  std::array<PCRE2_UCHAR, 256> text{};
+  pcre2_get_error_message(code, text.data(), text.size());
+  return reinterpret_cast<const char*>(text.data());
+}
+
+}  // namespace
+
+struct Regex::Compiled {
+  pcre2_code* code = nullptr;
+  ~Compiled() { pcre2_code_free(code); }
+};
+
+Regex::Regex(std::string_view pattern) : pattern_(pattern), compiled_(std::make_unique<Compiled>()) {
+  require<FormatError>(pattern.size() <= longest_pattern, "regular expression: expected at most {} bytes, got {}",
+                       longest_pattern, pattern.size());
+  const std::string translated = translate_regex(pattern);
+  int error = 0;
+  size_t offset = 0;
+  pcre2_compile_context* context = pcre2_compile_context_create(nullptr);
+  pcre2_set_parens_nest_limit(context, 100);
+  pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+  compiled_->code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, context);
+  pcre2_compile_context_free(context);
+  if (compiled_->code == nullptr) {
+    fail<FormatError>("regular expression: \"{}\" does not compile: {}", pattern, message_of(error));
+  }
+  pcre2_jit_compile(compiled_->code, PCRE2_JIT_COMPLETE);  // where it cannot, matching is slower but the same
+}
+
+Regex::Regex(Regex&&) noexcept = default;
+Regex& Regex::operator=(Regex&&) noexcept = default;
+Regex::~Regex() = default;
+
+struct Regex::Search::State {
+  pcre2_match_data* data = nullptr;
+  pcre2_match_context* context = nullptr;
+  pcre2_jit_stack* stack = nullptr;
+
+  ~State() {
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+    pcre2_jit_stack_free(stack);
+  }
+};
+
+Regex::Search::Search(const Regex& regex, std::string_view text)
+    : regex_(regex), text_(text), state_(std::make_unique<State>()) {
+  state_->data = pcre2_match_data_create(1, nullptr);
+  state_->context = pcre2_match_context_create(nullptr);
+  pcre2_set_match_limit(state_->context, match_limit);
+  pcre2_set_depth_limit(state_->context, depth_limit);
+  pcre2_set_heap_limit(state_->context, heap_limit_kib);
+}
+
+Regex::Search::~Search() = default;
+
+std::optional<Regex::Match> Regex::Search::match_from(size_t start) {
+  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text_.data());
+  const auto run = [&](uint32_t options) {
+    return pcre2_match(regex_.compiled_->code, subject, text_.size(), start, options | PCRE2_NO_UTF_CHECK, state_->data,
+                       state_->context);
+  };
+  int result = run(0);
+  if (result == PCRE2_ERROR_JIT_STACKLIMIT && state_->stack == nullptr) {
+    state_->stack = pcre2_jit_stack_create(jit_stack_bytes / 8, jit_stack_bytes, nullptr);
+    pcre2_jit_stack_assign(state_->context, nullptr, state_->stack);
+    result = run(0);
+  }
+  if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(PCRE2_NO_JIT);
+  if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
+  if (result < 0) {
+    fail("regular expression: \"{}\" gives up at byte {} of a text of {}: {}", regex_.pattern_, start, text_.size(),
+         message_of(result));
+  }
+  const size_t* range = pcre2_get_ovector_pointer(state_->data);
+  // \K in a look-ahead can put the begin behind the end; such a match is empty.
+  return Match{std::min(range[0], range[1]), range[1]};
+}
+
+std::optional<Regex::Match> Regex::Search::next() {
+  while (position_ <= text_.size()) {
+    const std::optional<Match> match = match_from(position_);
+    if (!match) {
+      position_ = text_.size() + 1;
+      return std::nullopt;
+    }
+    if (match->begin == match->end && last_end_ == match->end) {
+      do {
+        ++position_;
+      } while (position_ < text_.size() && (static_cast<unsigned char>(text_[position_]) & 0xc0u) == 0x80u);
+      continue;
+    }
+    position_ = match->end;
+    last_end_ = match->end;
+    return match;
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft::text

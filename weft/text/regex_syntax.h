@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace weft::text {
+
+// A regular expression of tokenizer.json (Oniguruma syntax, where classes are Unicode's, nest and intersect, `^` and
+// `$` are those of lines, `\h` is a hexadecimal digit) in PCRE2's syntax. FormatError for what cannot be expressed;
+// other mistakes are left to the compiler.
+std::string translate_regex(std::string_view pattern);
+
+}  // namespace weft::text
