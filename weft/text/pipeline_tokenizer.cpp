@@ -106,16 +106,28 @@ Encoding PipelineTokenizer::encode_text(const Request& request) const {
 
   Encoding encoding;
   PieceEncoder encoder(*this, pieces);
-  // The reference gives the model no more pieces than truncation needs, which shows in the windows that are left over.
+  // The reference gives the model no more pieces than truncation needs and forgets the others, which shows in the
+  // windows that are left over. Added tokens do not count.
+  const auto count_of = [&](const Piece& piece) {
+    return piece.token == Piece::open ? encoder.tokens(piece).size() : 0;
+  };
   size_t first = 0;
-  if (request.kept_end == Side::right) {
-    first = pieces.list.size();
-    for (size_t count = 0; first > 0 && count < request.enough; --first) {
-      count += encoder.tokens(pieces.list[first - 1]).size();
+  size_t end = pieces.list.size();
+  if (request.enough && request.kept_end == Side::right) {
+    first = end;
+    for (size_t count = 0; first > 0;) {
+      const Piece& piece = pieces.list[--first];
+      count += count_of(piece);
+      if (piece.token == Piece::open && count >= *request.enough) break;
+    }
+  } else if (request.enough) {
+    for (size_t count = 0, word = 0; word < end; ++word) {
+      const Piece& piece = pieces.list[word];
+      count += count_of(piece);
+      if (piece.token == Piece::open && count >= *request.enough) end = word + 1;
     }
   }
-  for (size_t word = first; word < pieces.list.size(); ++word) {
-    if (request.kept_end == Side::left && encoding.size() >= request.enough) break;
+  for (size_t word = first; word < end; ++word) {
     const Piece& piece = pieces.list[word];
     for (const PieceToken& token : encoder.tokens(piece)) {
       encoding.ids.push_back(token.id);
@@ -123,7 +135,7 @@ Encoding PipelineTokenizer::encode_text(const Request& request) const {
       const std::string_view view = pieces.view(piece);
       encoding.tokens.emplace_back(piece.token != Piece::open ? view : model_->shown(token, view));
       encoding.offsets.push_back(pieces.text.origin(piece.begin + token.begin, piece.begin + token.end));
-      encoding.word_ids.push_back(static_cast<int32_t>(word));
+      encoding.word_ids.push_back(static_cast<int32_t>(word - first));
     }
   }
   encoding.type_ids.assign(encoding.size(), request.type_id);
@@ -133,19 +145,18 @@ Encoding PipelineTokenizer::encode_text(const Request& request) const {
 }
 
 Encoding PipelineTokenizer::encode_one(const TextPair& texts, const EncodeOptions& options) const {
+  const auto request = [&](std::string_view text, int32_t type_id, TruncationStrategy other_only) {
+    Request result{.text = text, .type_id = type_id, .detail = options.detail};
+    if (options.truncation && options.truncation->strategy != other_only) {
+      result.enough = static_cast<size_t>(std::max<int64_t>(options.truncation->max_length, 0));
+      result.kept_end = options.truncation->direction == Side::right ? Side::left : Side::right;
+    }
+    return result;
+  };
   std::vector<EncodedPart> parts;
-  Request request{.text = texts.text, .type_id = 0, .detail = options.detail};
-  if (options.truncation) {
-    require(options.truncation->max_length >= 0, "truncation: expected a length from 0 on, got {}",
-            options.truncation->max_length);
-    request.enough = static_cast<size_t>(options.truncation->max_length);
-    request.kept_end = options.truncation->direction == Side::right ? Side::left : Side::right;
-  }
-  parts.push_back({encode_text(request), texts.text});
+  parts.push_back({encode_text(request(texts.text, 0, TruncationStrategy::only_second)), texts.text});
   if (texts.pair) {
-    request.text = *texts.pair;
-    request.type_id = 1;
-    parts.push_back({encode_text(request), *texts.pair});
+    parts.push_back({encode_text(request(*texts.pair, 1, TruncationStrategy::only_first)), *texts.pair});
   }
   if (options.truncation) {
     Truncation truncation = *options.truncation;

@@ -76,8 +76,8 @@ class PipelineTokenizer final : public Tokenizer {
     std::string_view text;
     int32_t type_id;
     EncodeDetail detail;
-    Side kept_end = Side::left;  // where tokens are taken from, if not all are
-    size_t enough = SIZE_MAX;    // tokens after which no further piece is looked at
+    Side kept_end = Side::left;                   // where tokens are taken from, if not all are
+    std::optional<size_t> enough = std::nullopt;  // tokens after which no further piece is looked at
   };
 
   void read_parts(const JsonView& root);
