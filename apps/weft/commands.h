@@ -10,6 +10,7 @@ void add_eval(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_attention(CLI::App& program);
 void add_inspect(CLI::App& program);
+void add_tokenizer(CLI::App& program);
 void add_bench(CLI::App& program);
 
 }  // namespace weft::app

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   weft::app::add_generate(program);
   weft::app::add_attention(program);
   weft::app::add_inspect(program);
+  weft::app::add_tokenizer(program);
   weft::app::add_bench(program);
   try {
     if (argc > 1) check_command(program, argv[1]);
