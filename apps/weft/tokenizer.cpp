@@ -3,8 +3,22 @@
 #include <map>
 
 #include "apps/weft/commands.h"
+#include "weft/base/files.h"
+#include "weft/text/tokenizer_file.h"
+#include "weft/text/tokenizer_layout.h"
 
 namespace weft::app {
+
+std::unique_ptr<text::PipelineTokenizer> load_pipeline(const std::string& path) {
+  std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(path);
+  if (dynamic_cast<text::PipelineTokenizer*>(tokenizer.get()) != nullptr) {
+    return std::unique_ptr<text::PipelineTokenizer>(static_cast<text::PipelineTokenizer*>(tokenizer.release()));
+  }
+  const std::string file = text::tokenizer_paths(path).tokenizer.string();
+  Json document = parse_json(read_file(file), file);
+  document["added_tokens"] = Json::array();
+  return std::make_unique<text::PipelineTokenizer>(std::move(document), file);
+}
 
 void add_tokenizer_path(CLI::App& command, std::string& path) {
   command

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
-#include <string_view>
 
-#include "weft/base/json.h"
+#include "weft/text/pipeline_tokenizer.h"
 
 namespace weft::app {
 
@@ -13,6 +13,9 @@ void add_tokenizer_train(CLI::App& tokenizer);
 void add_tokenizer_encode(CLI::App& tokenizer);
 void add_tokenizer_decode(CLI::App& tokenizer);
 void add_tokenizer_inspect(CLI::App& tokenizer);
+
+// The tokenizer in any of its forms. Those of weft's own kinds, which find no special tokens in a text, stay so.
+std::unique_ptr<text::PipelineTokenizer> load_pipeline(const std::string& path);
 
 // How lines of standard input are read.
 enum class InputFormat { text, jsonl };

@@ -10,7 +10,6 @@
 #include "weft/base/error.h"
 #include "weft/base/json.h"
 #include "weft/text/pipeline_tokenizer.h"
-#include "weft/text/tokenizer_file.h"
 
 namespace weft::app {
 
@@ -63,7 +62,7 @@ Json to_json(const text::Encoding& encoding) {
 class Encoder {
  public:
   explicit Encoder(const EncodeCommand& command)
-      : tokenizer_(text::load_pipeline(command.tokenizer)), input_(command.input), json_(command.common.json) {
+      : tokenizer_(load_pipeline(command.tokenizer)), input_(command.input), json_(command.common.json) {
     settings_ = tokenizer_->default_options();
     if (command.no_special_tokens) settings_.special_tokens = text::AddSpecialTokens::no;
     settings_.detail = json_ ? text::EncodeDetail::all : text::EncodeDetail::ids;

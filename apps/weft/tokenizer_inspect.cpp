@@ -6,7 +6,6 @@
 #include "apps/weft/tokenizer.h"
 #include "weft/base/json.h"
 #include "weft/text/pipeline_tokenizer.h"
-#include "weft/text/tokenizer_file.h"
 
 namespace weft::app {
 
@@ -53,7 +52,7 @@ Json describe(const text::PipelineTokenizer& tokenizer) {
 }
 
 void run_inspect(const InspectOptions& options) {
-  const Json description = describe(*text::load_pipeline(options.tokenizer));
+  const Json description = describe(*load_pipeline(options.tokenizer));
   if (options.json) {
     fmt::print("{}\n", format_json(description, JsonStyle::compact));
     return;

@@ -9,7 +9,6 @@
 #include "apps/weft/tokenizer.h"
 #include "weft/base/files.h"
 #include "weft/base/json.h"
-#include "weft/base/suggest.h"
 #include "weft/text/tokenizer_file.h"
 #include "weft/text/training/tokenizer_trainer.h"
 

@@ -78,7 +78,7 @@ TokenizerTrainer::TokenizerTrainer(const TokenizerTrainerConfig& config) : confi
   const bool has_unknown = config_.kind != TokenizerKind::bpe && config_.kind != TokenizerKind::wordpiece;
   if (has_unknown && !config_.roles.unk) config_.roles.unk = default_unknown;
   special_tokens_ = order_special_tokens(config_);
-  if (config_.kind == TokenizerKind::wordpiece) config_.roles = {.pad = "[PAD]", .unk = "[UNK]"};
+  if (config_.kind == TokenizerKind::wordpiece) config_.roles = {.bos = {}, .eos = {}, .pad = "[PAD]", .unk = "[UNK]"};
   pipeline_ = pipeline_of(config_);
   const JsonView view(pipeline_, "tokenizer training");
   if (view.has("normalizer")) normalizer_ = make_normalizer(view.at("normalizer"));
@@ -141,13 +141,13 @@ Json TokenizerTrainer::train_model(const std::vector<WordCount>& words) const {
 
 Json TokenizerTrainer::train_bpe_model(const std::vector<WordCount>& words) const {
   const bool word_piece = config_.kind == TokenizerKind::wordpiece;
-  BpeTrainerConfig settings{.vocab_size = config_.vocab_size,
-                            .min_frequency = config_.min_frequency,
-                            .special_tokens = special_tokens_,
-                            .alphabet = {.initial = {}, .limit = config_.limit_alphabet},
-                            .continuing_subword_prefix = word_piece ? "##" : "",
-                            .end_of_word_suffix = "",
-                            .max_token_length = config_.max_token_length};
+  BpeTrainerConfig settings;
+  settings.vocab_size = config_.vocab_size;
+  settings.min_frequency = config_.min_frequency;
+  settings.special_tokens = special_tokens_;
+  settings.alphabet.limit = config_.limit_alphabet;
+  settings.continuing_subword_prefix = word_piece ? "##" : "";
+  settings.max_token_length = config_.max_token_length;
   if (config_.kind == TokenizerKind::bpe) {
     for (int byte = 0; byte < 256; ++byte) {
       settings.alphabet.initial.push_back(visible_byte(static_cast<uint8_t>(byte)));
