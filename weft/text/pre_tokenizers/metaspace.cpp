@@ -60,7 +60,7 @@ void MetaspacePreTokenizer::split(Pieces& pieces) const {
   if (!metaspace_.split) return;
   pieces.cut_each([&](std::string_view view, auto&& emit) {
     size_t begin = 0;
-    for (size_t next = view.find(mark, mark.size()); next != view.npos; next = view.find(mark, next + mark.size())) {
+    for (size_t next = view.find(mark, 1); next != view.npos; next = view.find(mark, next + 1)) {
       emit(begin, next);
       begin = next;
     }
