@@ -62,8 +62,12 @@ TEST_P(TokenizerKindTest, IsTheSameOnceSavedAndLoaded) {
 TEST_P(TokenizerKindTest, GivesBackItsTextWhereItIsLossless) {
   const auto tokenizer = trained();
   const std::vector<int32_t> ids = tokenizer->encode(sample);
-  if (const auto unknown = tokenizer->special().unk) EXPECT_THAT(ids, ::testing::Not(::testing::Contains(*unknown)));
-  if (GetParam().lossless) EXPECT_EQ(tokenizer->decode(ids), sample);
+  if (const auto unknown = tokenizer->special().unk) {
+    EXPECT_THAT(ids, ::testing::Not(::testing::Contains(*unknown)));
+  }
+  if (GetParam().lossless) {
+    EXPECT_EQ(tokenizer->decode(ids), sample);
+  }
 }
 
 TEST_P(TokenizerKindTest, TrainsAlikeOnAFileAndOnItsText) {

@@ -11,8 +11,8 @@
 namespace weft::text {
 
 struct AlphabetConfig {
-  std::vector<char32_t> initial;  // characters that are kept whether seen or not
-  std::optional<size_t> limit;    // at most this many characters; all that are seen without
+  std::vector<char32_t> initial = {};          // characters that are kept whether seen or not
+  std::optional<size_t> limit = std::nullopt;  // at most this many characters; all that are seen without
 };
 
 // The characters of the words, by code point. Where they are limited, the rarest go first; of equally rare ones those

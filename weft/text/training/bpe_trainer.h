@@ -13,15 +13,15 @@
 namespace weft::text {
 
 struct BpeTrainerConfig {
-  int32_t vocab_size = 30000;               // tokens altogether; the alphabet may make it larger
-  uint64_t min_frequency = 0;               // a pair seen less often is not merged
-  std::vector<std::string> special_tokens;  // they get the first ids
-  AlphabetConfig alphabet;
-  std::string continuing_subword_prefix;  // stands before each token that does not begin a word, such as "##"
-  std::string end_of_word_suffix;         // stands behind each token that ends a word, such as "</w>"
+  int32_t vocab_size = 30000;                    // tokens altogether; the alphabet may make it larger
+  uint64_t min_frequency = 0;                    // a pair seen less often is not merged
+  std::vector<std::string> special_tokens = {};  // they get the first ids
+  AlphabetConfig alphabet = {};
+  std::string continuing_subword_prefix = {};  // stands before each token that does not begin a word, such as "##"
+  std::string end_of_word_suffix = {};         // stands behind each token that ends a word, such as "</w>"
   // A token that is longer, in characters, is not made of merged ones. The limit itself is out of reach, as in the
   // reference, but for two characters.
-  std::optional<size_t> max_token_length;
+  std::optional<size_t> max_token_length = std::nullopt;
 };
 
 struct TrainedBpe {

@@ -39,10 +39,10 @@ struct TokenizerTrainerConfig {
   // Special tokens with a role. bos and eos are put around a text when it is encoded with special tokens. The unknown
   // token is "<unk>" unless named; bpe has none. wordpiece has BERT's own and takes none of these.
   SpecialNames roles;
-  std::vector<std::string> special_tokens;  // more of them
-  std::optional<size_t> limit_alphabet;     // characters at most; not for bpe and word
-  std::optional<size_t> max_token_length;   // characters; bpe, bpe_character and unigram
-  bool cased = false;                       // wordpiece
+  std::vector<std::string> special_tokens = {};           // more of them
+  std::optional<size_t> limit_alphabet = std::nullopt;    // characters at most; not for bpe and word
+  std::optional<size_t> max_token_length = std::nullopt;  // characters; bpe, bpe_character and unigram
+  bool cased = false;                                     // wordpiece
   WordCounterConfig counting;
 };
 

@@ -13,8 +13,8 @@ namespace weft::text {
 
 struct UnigramTrainerConfig {
   int32_t vocab_size = 8000;  // tokens altogether; the alphabet may make it larger
-  std::vector<std::string> special_tokens;
-  AlphabetConfig alphabet;
+  std::vector<std::string> special_tokens = {};
+  AlphabetConfig alphabet = {};
   size_t max_piece_characters = 16;
   size_t seed_size = 1000000;      // pieces to begin with
   double shrinking_factor = 0.75;  // share of the pieces that a round of pruning leaves

@@ -10,9 +10,9 @@
 namespace weft::text {
 
 struct WordLevelTrainerConfig {
-  int32_t vocab_size = 30000;               // tokens altogether
-  uint64_t min_frequency = 0;               // a word seen less often is left out
-  std::vector<std::string> special_tokens;  // they get the first ids
+  int32_t vocab_size = 30000;                    // tokens altogether
+  uint64_t min_frequency = 0;                    // a word seen less often is left out
+  std::vector<std::string> special_tokens = {};  // they get the first ids
 };
 
 // The special tokens and the most frequent words, by id: those seen most first, equally frequent ones by their bytes.
