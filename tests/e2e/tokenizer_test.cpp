@@ -73,29 +73,36 @@ TEST_F(TokenizerProgramTest, PrintsEverythingAsJson) {
 }
 
 TEST_F(TokenizerProgramTest, TruncatesAndPads) {
-  train("--kind word");  // <unk>, rose, is, a
+  train("--kind word");  // <unk>, rose, a, is
   const std::string text = "rose is a rose is\na\n";
-  EXPECT_EQ(run("encode", "--max-length 3", text).out, "1 2 3\n3\n");
-  const ProgramResult windows = run("encode", "--max-length 3 --stride 1 --json", text);
-  const Json first = parse_json(windows.out.substr(0, windows.out.find('\n')), "first line");
-  EXPECT_EQ(first["overflowing"][0]["ids"], Json({3, 1, 2}));
+  EXPECT_EQ(run("encode", "--max-length 3", text).out, "1 3 2\n2\n");
   EXPECT_THAT(run("encode", "--padding longest", text).err, HasSubstr("the tokenizer has no padding token"));
-  train("--kind word --pad [PAD]");  // [PAD], <unk>, rose, is, a
-  EXPECT_EQ(run("encode", "--padding longest", text).out, "2 3 4 2 3\n4 0 0 0 0\n");
-  EXPECT_EQ(run("encode", "--padding max-length --max-length 4", text).out, "2 3 4 2\n4 0 0 0\n");
-  EXPECT_EQ(run("encode", "--padding 3", text).out, "2 3 4 2 3\n4 0 0\n");
+  train("--kind word --pad [PAD]");  // [PAD], <unk>, rose, a, is
+  EXPECT_EQ(run("encode", "--padding longest", text).out, "2 4 3 2 4\n3 0 0 0 0\n");
+  EXPECT_EQ(run("encode", "--padding max-length --max-length 4", text).out, "2 4 3 2\n3 0 0 0\n");
+  EXPECT_EQ(run("encode", "--padding 3", text).out, "2 4 3 2 4\n3 0 0\n");
   const ProgramResult bad = run("encode", "--padding wide", text);
   EXPECT_EQ(bad.status, 2);
   EXPECT_THAT(bad.err, HasSubstr("expected longest, max-length or a length, got \"wide\""));
 }
 
+TEST_F(TokenizerProgramTest, ShowsTheWindowsThatTruncationCutOff) {
+  train("--kind bpe --vocab-size 260");
+  const ProgramResult result = run("encode", "--max-length 3 --stride 1 --json", "xyzw\n");
+  const Json line = parse_json(result.out, "line");
+  EXPECT_EQ(line["tokens"], Json({"x", "y", "z"}));
+  ASSERT_EQ(line["overflowing"].size(), 1u);
+  EXPECT_EQ(line["overflowing"][0]["tokens"], parse_json("[\"z\", \"w\"]", ""));
+  EXPECT_EQ(run("encode", "--stride 1", "a\n").status, 2);
+}
+
 TEST_F(TokenizerProgramTest, AddsAndSkipsSpecialTokens) {
-  train("--kind word --bos [B] --eos [E]");  // <unk>, [B], [E], rose, is, a
-  EXPECT_EQ(run("encode", "", "a rose\n").out, "1 5 3 2\n");
-  EXPECT_EQ(run("encode", "--no-special-tokens", "a rose\n").out, "5 3\n");
-  EXPECT_EQ(run("decode", "", "1 5 3 2\n").out, "[B] a rose [E]\n");
-  EXPECT_EQ(run("decode", "--skip-special-tokens", "1 5 3 2\n").out, "a rose\n");
-  EXPECT_EQ(run("decode", "--input jsonl --json", "[5, 3]\n[]\n").out, "{\"text\":\"a rose\"}\n{\"text\":\"\"}\n");
+  train("--kind word --bos [B] --eos [E]");  // <unk>, [B], [E], rose, a, is
+  EXPECT_EQ(run("encode", "", "a rose\n").out, "1 4 3 2\n");
+  EXPECT_EQ(run("encode", "--no-special-tokens", "a rose\n").out, "4 3\n");
+  EXPECT_EQ(run("decode", "", "1 4 3 2\n").out, "[B] a rose [E]\n");
+  EXPECT_EQ(run("decode", "--skip-special-tokens", "1 4 3 2\n").out, "a rose\n");
+  EXPECT_EQ(run("decode", "--input jsonl --json", "[4, 3]\n[]\n").out, "{\"text\":\"a rose\"}\n{\"text\":\"\"}\n");
 }
 
 TEST_F(TokenizerProgramTest, SaysInWhichLineTheInputIsWrong) {
