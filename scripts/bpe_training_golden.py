@@ -9,5 +9,5 @@ tokenizer = Tokenizer(models.BPE())
 tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
 tokenizer.train(["data/tinyshakespeare.txt"], trainers.BpeTrainer(vocab_size=8000, show_progress=False))
 merges = json.loads(tokenizer.to_str())["model"]["merges"]
-with open("tests/goldens/bpe_training/shakespeare-8000.txt", "w") as file:
+with open("tests/text/training/shakespeare-merges.txt", "w") as file:
     file.writelines(" ".join(merge) + "\n" for merge in merges)

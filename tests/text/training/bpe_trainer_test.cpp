@@ -95,7 +95,7 @@ TEST(BpeTrainer, LearnsTheMergesOfTheReferenceOnTinyShakespeare) {
   });
   counter.add_file(WEFT_SOURCE_DIR "/data/tinyshakespeare.txt");
   const TrainedBpe trained = train_bpe(counter.finish(), {.vocab_size = 8000});
-  std::istringstream golden(read_file(WEFT_SOURCE_DIR "/tests/goldens/bpe_training/shakespeare-8000.txt"));
+  std::istringstream golden(read_file(WEFT_SOURCE_DIR "/tests/text/training/shakespeare-merges.txt"));
   std::vector<std::string> expected;
   for (std::string line; std::getline(golden, line);) expected.push_back(line);
   EXPECT_EQ(merges_of(trained), expected);
