@@ -33,7 +33,7 @@ int main() {
   for (int step = 0; step < 200; ++step) {
     const weft::data::PackedBatch batch = batches->batch(step);
     weft::Context ctx{.tape = &tape, .training = true};
-    const weft::models::CausalInput input{.ids = batch.ids, .mask = weft::Mask::packed(batch.offsets, true)};
+    const weft::models::TokenInput input{.ids = batch.ids, .mask = weft::Mask::packed(batch.offsets, true)};
     const weft::Variable loss = model.loss(ctx, input, batch.targets);
     gradients.clear();
     tape.backward(loss, gradients);

@@ -95,7 +95,7 @@ TrainTimings time_training(const TrainBenchmark& benchmark, Precision precision,
   optim::AdamW optimizer(parameters, {.weight_decay = 0.01});
   const int64_t tokens = benchmark.batch * benchmark.context;
   const Rng rng{1, 0};
-  models::CausalInput input;
+  models::TokenInput input;
   input.ids = random_ids(tokens, benchmark.model.vocab_size, rng.split(0));
   const Tensor targets = random_ids(tokens, benchmark.model.vocab_size, rng.split(1));
   std::vector<int64_t> offsets;

@@ -122,7 +122,7 @@ class TextGenerator {
   }
 
   const TextOptions& options_;
-  std::unique_ptr<models::CausalLMWithParameters> model_;
+  std::unique_ptr<models::WithParameters<models::CausalLM>> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   generate::GenerationConfig config_;
   int64_t max_new_tokens_;

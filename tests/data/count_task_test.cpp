@@ -19,22 +19,23 @@ std::vector<int32_t> numbers(const Tensor& tensor) {
 }
 
 TEST(CountTask, SequencesAreThoseOfTheNotes) {
-  const CountTask task({.samples = 2000, .batch_size = 500, .seed = 1});
+  const CountTask task({.sampling = {.samples = 2000, .batch_size = 500, .seed = 1}});
   std::map<int32_t, int> firsts;
   std::map<int64_t, int> lengths;
   for (int64_t index = 0; index < 4; ++index) {
-    const PackedBatch batch = task.batch(index);
+    const Batch batch = task.batch(index);
     ASSERT_EQ(batch.sequences(), 500);
     EXPECT_EQ(batch.counted, batch.tokens() - 500);
-    const std::vector<int32_t> ids = numbers(batch.ids), targets = numbers(batch.targets);
+    const std::vector<int32_t> ids = numbers(batch.input.ids), targets = numbers(batch.targets);
     for (size_t s = 0; s < 500; ++s) {
-      const auto begin = static_cast<size_t>(batch.offsets[s]), end = static_cast<size_t>(batch.offsets[s + 1]);
+      const auto begin = static_cast<size_t>(batch.input.offsets[s]),
+                 end = static_cast<size_t>(batch.input.offsets[s + 1]);
       ASSERT_GE(end - begin, 2u);
       ASSERT_LE(end - begin, 16u);
       EXPECT_EQ(ids[begin], CountTask::bos_id);
       EXPECT_EQ(targets[begin], ignored_target);
       ++firsts[ids[begin + 1]];
-      ++lengths[batch.offsets[s + 1] - batch.offsets[s] - 1];
+      ++lengths[batch.input.offsets[s + 1] - batch.input.offsets[s] - 1];
       for (size_t i = begin + 1; i < end; ++i) {
         ASSERT_GE(ids[i], 3);
         ASSERT_LT(ids[i], 103);
@@ -52,15 +53,18 @@ TEST(CountTask, SequencesAreThoseOfTheNotes) {
 }
 
 TEST(CountTask, EveryEpochDrawsAnewAndTheValidationSplitNever) {
-  const CountTaskConfig config{.samples = 250, .batch_size = 100, .seed = 1};
-  const CountTask training(config), again(config), validation(config, CountSplit::validation);
+  const CountTaskConfig config{.sampling = {.samples = 250, .batch_size = 100, .seed = 1}};
+  CountTaskConfig other = config;
+  other.sampling.split = Split::validation;
+  const CountTask training(config), again(config), validation(other);
   ASSERT_EQ(training.batches_per_epoch(), 3);
   EXPECT_EQ(training.batch(2).sequences(), 50);  // what is left of the epoch
-  EXPECT_EQ(numbers(training.batch(4).ids), numbers(again.batch(4).ids));
-  EXPECT_NE(numbers(training.batch(1).ids), numbers(training.batch(4).ids));
-  EXPECT_EQ(numbers(validation.batch(1).ids), numbers(validation.batch(4).ids));
-  EXPECT_NE(numbers(validation.batch(1).ids), numbers(training.batch(1).ids));
-  EXPECT_NE(training.fingerprint(), CountTask({.samples = 250, .batch_size = 100, .seed = 2}).fingerprint());
+  EXPECT_EQ(numbers(training.batch(4).input.ids), numbers(again.batch(4).input.ids));
+  EXPECT_NE(numbers(training.batch(1).input.ids), numbers(training.batch(4).input.ids));
+  EXPECT_EQ(numbers(validation.batch(1).input.ids), numbers(validation.batch(4).input.ids));
+  EXPECT_NE(numbers(validation.batch(1).input.ids), numbers(training.batch(1).input.ids));
+  EXPECT_NE(training.fingerprint(),
+            CountTask({.sampling = {.samples = 250, .batch_size = 100, .seed = 2}}).fingerprint());
 }
 
 TEST(CountTask, AnswersAreThoseOfTheNotes) {
@@ -81,8 +85,8 @@ TEST(CountTask, RefusesValuesThatLeaveNothingToDraw) {
       {{.max_length = 1}, "max_length is 2 or more"},
       {{.numbers = 10}, "need numbers ≥ 16, got 10"},
       {{.stop_at = 100}, "stop_at is one of the numbers 0 to 99, got 100"},
-      {{.samples = 0}, "samples is 1 or more, got 0"},
-      {{.batch_size = -1}, "batch_size is 1 or more, got -1"},
+      {{.sampling = {.samples = 0}}, "samples is 1 or more, got 0"},
+      {{.sampling = {.batch_size = -1}}, "batch_size is 1 or more, got -1"},
   };
   for (const auto& bad : cases) {
     EXPECT_THAT([&] { CountTask task(bad.first); }, testing::ThrowsMessage<Error>(testing::HasSubstr(bad.second)));

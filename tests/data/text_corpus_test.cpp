@@ -34,11 +34,11 @@ TEST(TextCorpus, TrainingBlocksLieInTheFirstPartWithTheNextTokenAsTarget) {
   EXPECT_EQ(dataset->batches_per_epoch(), 80 / 32);
   std::set<int32_t> starts;
   for (int64_t index = 0; index < 200; ++index) {
-    const PackedBatch batch = dataset->batch(index);
-    EXPECT_THAT(batch.offsets, testing::ElementsAre(0, 8, 16, 24, 32));
+    const Batch batch = dataset->batch(index);
+    EXPECT_THAT(batch.input.offsets, testing::ElementsAre(0, 8, 16, 24, 32));
     EXPECT_EQ(batch.counted, 32);
-    const std::vector<int32_t> ids = numbers(batch.ids), targets = numbers(batch.targets);
-    const std::vector<int32_t> positions = numbers(batch.position_ids);
+    const std::vector<int32_t> ids = numbers(batch.input.ids), targets = numbers(batch.targets);
+    const std::vector<int32_t> positions = numbers(batch.input.position_ids);
     for (size_t i = 0; i < 32; ++i) {
       EXPECT_EQ(ids[i], ids[i / 8 * 8] + static_cast<int32_t>(i % 8));
       EXPECT_EQ(targets[i], ids[i] + 1);
@@ -57,10 +57,10 @@ TEST(TextCorpus, BatchesDependOnSeedAndIndexAlone) {
   const auto one = corpus(config).training();
   const auto two = corpus(config).training();
   one->batch(5);
-  EXPECT_EQ(numbers(one->batch(9).ids), numbers(two->batch(9).ids));
-  EXPECT_NE(numbers(one->batch(9).ids), numbers(one->batch(10).ids));
+  EXPECT_EQ(numbers(one->batch(9).input.ids), numbers(two->batch(9).input.ids));
+  EXPECT_NE(numbers(one->batch(9).input.ids), numbers(one->batch(10).input.ids));
   const auto other = corpus({.context = 8, .batch_size = 4, .seed = 4}).training();
-  EXPECT_NE(numbers(one->batch(9).ids), numbers(other->batch(9).ids));
+  EXPECT_NE(numbers(one->batch(9).input.ids), numbers(other->batch(9).input.ids));
   EXPECT_EQ(one->fingerprint(), two->fingerprint());
   EXPECT_NE(one->fingerprint(), other->fingerprint());
   EXPECT_NE(one->fingerprint(), corpus(config, 99).training()->fingerprint());
@@ -74,14 +74,14 @@ TEST(TextCorpus, FourSmallBatchesAreOneLargeBatch) {
     const std::vector<int32_t> part = numbers(small->batch(index).ids);
     ids.insert(ids.end(), part.begin(), part.end());
   }
-  EXPECT_EQ(ids, numbers(large->batch(1).ids));
+  EXPECT_EQ(ids, numbers(large->batch(1).input.ids));
 }
 
 TEST(TextCorpus, ValidationPredictsEveryTokenOfTheLastPartOnceInOrder) {
   const auto dataset = corpus({.validation_share = 0.22, .context = 8, .batch_size = 2}).validation();
   ASSERT_EQ(dataset->batches_per_epoch(), 2);  // 21 predictions: blocks of 8, 8 and 5
-  EXPECT_THAT(dataset->batch(0).offsets, testing::ElementsAre(0, 8, 16));
-  EXPECT_THAT(dataset->batch(1).offsets, testing::ElementsAre(0, 5));
+  EXPECT_THAT(dataset->batch(0).input.offsets, testing::ElementsAre(0, 8, 16));
+  EXPECT_THAT(dataset->batch(1).input.offsets, testing::ElementsAre(0, 5));
   std::vector<int32_t> targets;
   for (int64_t index = 0; index < 2; ++index) {
     const std::vector<int32_t> part = numbers(dataset->batch(index).targets);

@@ -15,7 +15,7 @@
 namespace weft::generate {
 namespace {
 
-using models::CausalLMWithParameters;
+using CausalLMWithParameters = models::WithParameters<models::CausalLM>;
 using models::TransformerConfig;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;

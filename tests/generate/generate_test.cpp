@@ -10,7 +10,7 @@
 namespace weft::generate {
 namespace {
 
-using models::CausalLMWithParameters;
+using CausalLMWithParameters = models::WithParameters<models::CausalLM>;
 using models::TransformerConfig;
 using testing::HasSubstr;
 

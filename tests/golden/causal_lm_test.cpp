@@ -50,7 +50,7 @@ class CausalLMGolden : public testing::TestWithParam<std::string> {
   Golden golden_;
   ParameterStore store_;
   models::CausalLM model_;
-  models::CausalInput input_;
+  models::TokenInput input_;
 };
 
 TEST_P(CausalLMGolden, MatchesPyTorch) {

@@ -35,7 +35,7 @@ Curve train(const Golden& golden, Precision precision) {
     ctx.tape = &tape;
     ctx.training = true;
     ctx.precision = precision;
-    models::CausalInput input;
+    models::TokenInput input;
     input.ids = batch_of(golden.tensor("inputs.ids"), step);
     const Variable loss = model.loss(ctx, input, batch_of(golden.tensor("inputs.targets"), step));
     const Gradients gradients = tape.backward(loss);

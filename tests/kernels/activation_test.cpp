@@ -13,8 +13,8 @@
 namespace weft::kernels {
 namespace {
 
-constexpr Activation all_activations[] = {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh,
-                                          Activation::silu};
+constexpr Activation all_activations[] = {Activation::none,      Activation::relu, Activation::gelu,
+                                          Activation::gelu_tanh, Activation::silu, Activation::tanh};
 constexpr DType all_dtypes[] = {DType::f32, DType::bf16};
 
 // Relative to max(1, |result|): results are products of x (|x| up to about 8 here) with factors near 1, each of a few

@@ -82,7 +82,7 @@ class CausalLMTest : public ::testing::TestWithParam<Setting> {
  protected:
   CausalLMTest() : store_(initialise(3)), model_(store_.root(), GetParam().config) {}
 
-  Tensor logits(const CausalInput& input, nn::KvCache* cache = nullptr) {
+  Tensor logits(const TokenInput& input, nn::KvCache* cache = nullptr) {
     Context ctx;
     return model_.logits(ctx, input, cache).value();
   }
@@ -105,7 +105,7 @@ TEST_P(CausalLMTest, PackedEqualsPadded) {
 TEST_P(CausalLMTest, PackedAndPaddedGiveTheSameLossAndGradients) {
   const std::array<int64_t, 3> offsets = {0, 3, 8};
   const std::array<int64_t, 2> lengths = {3, 5};
-  const auto gradients_of = [&](const CausalInput& input, const Tensor& targets, float& loss) {
+  const auto gradients_of = [&](const TokenInput& input, const Tensor& targets, float& loss) {
     Tape tape;
     Context ctx{.tape = &tape};
     const Variable result = model_.loss(ctx, input, targets);
@@ -150,7 +150,7 @@ TEST_P(CausalLMTest, BatchedCacheServesSequencesOfDifferentLengths) {
 }
 
 TEST_P(CausalLMTest, TracedAttentionGivesTheSameLogitsAndMapsThatAreDistributions) {
-  const CausalInput input{.ids = ids_of({1, 2, 3, 4})};
+  const TokenInput input{.ids = ids_of({1, 2, 3, 4})};
   AttentionTrace trace;
   Context ctx{.trace = &trace};
   EXPECT_LE(largest_difference(model_.logits(ctx, input).value(), logits(input)), kSame);
@@ -178,7 +178,7 @@ TEST_P(CausalLMTest, LaterTokensDoNotChangeEarlierLogits) {
 }
 
 TEST_P(CausalLMTest, TheSameForOneThreadAndTwo) {
-  const CausalInput input{.ids = ids_of({1, 2, 3, 4, 5})};
+  const TokenInput input{.ids = ids_of({1, 2, 3, 4, 5})};
   const int before = thread_count();
   set_thread_count(1);
   const Tensor one = logits(input).clone();
@@ -204,7 +204,7 @@ TEST(CausalLM, DropoutDependsOnTheStreamAlone) {
   config.dropout = config.attention_dropout = 0.3;
   ParameterStore store(initialise(3));
   const CausalLM model(store.root(), config);
-  const CausalInput input{.ids = ids_of({1, 2, 3, 4})};
+  const TokenInput input{.ids = ids_of({1, 2, 3, 4})};
   const auto loss = [&](uint64_t stream) {
     Context ctx{.training = true, .rng = Rng{1, stream}};
     return model.loss(ctx, input, ids_of({2, 3, 4, 5})).value().item();

@@ -18,7 +18,8 @@ namespace {
 using kernels::Activation;
 using Inputs = std::vector<Variable>;
 
-constexpr std::array kActivations = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu};
+constexpr std::array kActivations = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu,
+                                     Activation::tanh};
 constexpr std::array kActivationNames = {"relu", "gelu", "gelu_tanh", "silu"};
 
 void add_linear_cases(std::vector<GradientCase>& cases) {

@@ -5,23 +5,19 @@
 
 #include "weft/base/rng.h"
 #include "weft/data/dataset.h"
+#include "weft/data/sampling.h"
 
 namespace weft::data {
 
 struct CountTaskConfig {
-  int64_t numbers = 100;     // 0 … numbers − 1 occur
-  int64_t max_length = 16;   // longest input: BOS and max_length − 1 numbers
-  int64_t stop_at = 42;      // a number this large is followed by EOS
-  int64_t samples = 100000;  // of an epoch
-  int64_t batch_size = 320;
-  uint64_t seed = 0;
+  int64_t numbers = 100;    // 0 … numbers − 1 occur
+  int64_t max_length = 16;  // longest input: BOS and max_length − 1 numbers
+  int64_t stop_at = 42;     // a number this large is followed by EOS
+  Sampling sampling{};
 };
-
-enum class CountSplit { training, validation };
 
 // Learning to count (F3 of the notes): BOS, then consecutive numbers; every number is followed by the next one, or by
 // EOS once it is ≥ stop_at, which ends the sequence. What follows BOS cannot be known, so that position does not count.
-// Samples are drawn anew in every epoch, by seed; the validation split draws others, the same ones in every epoch.
 // Number n has id n + 3 (text::number_words): PAD 0, BOS 1, EOS 2.
 class CountTask final : public Dataset {
  public:
@@ -29,10 +25,10 @@ class CountTask final : public Dataset {
   static constexpr int32_t eos_id = 2;
 
   // weft::Error for values that leave no sequence to draw.
-  explicit CountTask(const CountTaskConfig& config, CountSplit split = CountSplit::training);
+  explicit CountTask(const CountTaskConfig& config);
 
-  int64_t batches_per_epoch() const override;
-  PackedBatch batch(int64_t index) const override;
+  int64_t batches_per_epoch() const override { return data::batches_per_epoch(config_.sampling); }
+  Batch batch(int64_t index) const override;
   uint64_t fingerprint() const override;
   const CountTaskConfig& config() const { return config_; }
 
@@ -43,7 +39,6 @@ class CountTask final : public Dataset {
 
  private:
   CountTaskConfig config_;
-  CountSplit split_;
   Rng rng_;
 };
 

@@ -14,7 +14,7 @@ class Dataset {
 
   virtual int64_t batches_per_epoch() const = 0;  // ≥ 1
   // Index counts on through the epochs: epoch e starts at e · batches_per_epoch(). Thread-safe.
-  virtual PackedBatch batch(int64_t index) const = 0;
+  virtual Batch batch(int64_t index) const = 0;
   // A number that changes with the data and with how batches are drawn: tells a resumed run that it goes on with the
   // same.
   virtual uint64_t fingerprint() const = 0;

@@ -26,16 +26,16 @@ class RandomBlocks final : public Dataset {
     return std::max<int64_t>(1, static_cast<int64_t>(tokens_->size()) / (config_.batch_size * config_.context));
   }
 
-  PackedBatch batch(int64_t index) const override {
+  Batch batch(int64_t index) const override {
     const auto context = static_cast<size_t>(config_.context);
     const std::span<const int32_t> tokens = *tokens_;
-    BatchPacker packer;
+    BatchBuilder builder;
     for (int64_t i = 0; i < config_.batch_size; ++i) {
       const auto block = static_cast<uint64_t>(index * config_.batch_size + i);
       const uint64_t start = rng_.below(tokens.size() - context, block);
-      packer.add(tokens.subspan(start, context), tokens.subspan(start + 1, context));
+      builder.add({.ids = tokens.subspan(start, context), .targets = tokens.subspan(start + 1, context)});
     }
-    return packer.finish();
+    return builder.finish();
   }
 
   uint64_t fingerprint() const override {
@@ -54,17 +54,17 @@ class ConsecutiveBlocks final : public Dataset {
 
   int64_t batches_per_epoch() const override { return (blocks() + config_.batch_size - 1) / config_.batch_size; }
 
-  PackedBatch batch(int64_t index) const override {
+  Batch batch(int64_t index) const override {
     const std::span<const int32_t> tokens = *tokens_;
     const int64_t first = index % batches_per_epoch() * config_.batch_size;
-    BatchPacker packer;
+    BatchBuilder builder;
     for (int64_t block = first; block < std::min(first + config_.batch_size, blocks()); ++block) {
       const int64_t begin = block * config_.context;
       const int64_t length = std::min(config_.context, predictions() - begin);
-      packer.add(tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(length)),
-                 tokens.subspan(static_cast<size_t>(begin + 1), static_cast<size_t>(length)));
+      builder.add({.ids = tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(length)),
+                   .targets = tokens.subspan(static_cast<size_t>(begin + 1), static_cast<size_t>(length))});
     }
-    return packer.finish();
+    return builder.finish();
   }
 
   uint64_t fingerprint() const override { return fingerprint_of(*tokens_, {static_cast<uint64_t>(config_.context)}); }

@@ -69,7 +69,7 @@ Tensor CausalDecoder::logits() {
     if (cache_) row.cached = row.window.size();
   }
   Context ctx{.precision = settings_.precision, .rng = {}};
-  const models::CausalInput input{.ids = Tensor::from<int32_t>(ids, {static_cast<int64_t>(ids.size())}),
+  const models::TokenInput input{.ids = Tensor::from<int32_t>(ids, {static_cast<int64_t>(ids.size())}),
                                   .position_ids = {},
                                   .mask = Mask::packed(offsets, true)};
   return model_.logits(ctx, input, cache_ ? &*cache_ : nullptr, true).value().to(DType::f32).contiguous();

@@ -7,7 +7,7 @@
 namespace weft::kernels {
 
 // gelu is the exact form x·Φ(x); gelu_tanh its approximation (Hendrycks and Gimpel 2016); silu is x·sigmoid(x).
-enum class Activation { none, relu, gelu, gelu_tanh, silu };
+enum class Activation { none, relu, gelu, gelu_tanh, silu, tanh };
 
 // Elementwise over (rows, cols) matrices; every argument is f32 or bf16 independently, computed in f32.
 //

@@ -1,26 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "weft/autograd/context.h"
+#include "weft/models/output_projection.h"
+#include "weft/models/token_input.h"
 #include "weft/models/transformer_config.h"
 #include "weft/nn/embedding.h"
 #include "weft/nn/kv_cache.h"
-#include "weft/nn/linear.h"
 #include "weft/nn/transformer_stack.h"
 #include "weft/ops/cross_entropy.h"
-#include "weft/ops/mask.h"
 
 namespace weft::models {
-
-// Tokens for a causal model: sequences laid end to end (tokens), or padded (b, s).
-struct CausalInput {
-  Tensor ids{};           // i32
-  Tensor position_ids{};  // i32, same shape; undefined: counted from 0 in every sequence (after the cache, if there is
-                          // one)
-  Mask mask{};            // which rows form a sequence; causality is added by the model
-};
 
 // A decoder-only language model (Radford et al. 2018): embeddings, blocks of causal self-attention and feed-forward,
 // output projection. GPT-2 and LLaMA are settings of TransformerConfig.
@@ -28,29 +19,27 @@ class CausalLM {
  public:
   // `config` as resolved. Parameter paths: embedding.token.weight, embedding.position.weight, blocks.<i>.…,
   // final_norm.weight, output.weight.
-  CausalLM(Scope scope, TransformerConfig config);
+  CausalLM(Scope scope, const TransformerConfig& config);
   CausalLM(const CausalLM&) = delete;
   CausalLM& operator=(const CausalLM&) = delete;
 
   // Mean cross-entropy (nats) of predicting `targets` (i32, shape of the ids; options.ignore_id counts nothing), a
   // scalar.
-  Variable loss(Context& ctx, const CausalInput& input, const Tensor& targets,
+  Variable loss(Context& ctx, const TokenInput& input, const Tensor& targets,
                 const ops::CrossEntropyOptions& options = {}) const;
   // (…, v) for every position, or with `last_only` one row (b, v) for the last token of each sequence.
-  Variable logits(Context& ctx, const CausalInput& input, nn::KvCache* cache = nullptr, bool last_only = false) const;
+  Variable logits(Context& ctx, const TokenInput& input, nn::KvCache* cache = nullptr, bool last_only = false) const;
 
   nn::KvCache make_cache(int64_t batch, int64_t capacity, Precision precision) const;
   const TransformerConfig& config() const { return config_; }
 
  private:
-  Variable hidden(Context& ctx, const CausalInput& input, nn::KvCache* cache) const;
-  const Parameter& output_weight() const;
+  Variable hidden(Context& ctx, const TokenInput& input, const SequenceLayout& layout, nn::KvCache* cache) const;
 
   TransformerConfig config_;
   nn::Embedding embedding_;
   nn::TransformerStack stack_;
-  const Parameter* output_weight_ = nullptr;
-  const Parameter* output_bias_ = nullptr;
+  OutputProjection output_;
 };
 
 }  // namespace weft::models

@@ -62,6 +62,14 @@ void expect_value(const JsonView& json, std::string_view key, std::string_view v
   require<FormatError>(got == value, "{}: expected \"{}\", got \"{}\"", json.at(key).place(), value, got);
 }
 
+template <typename Model>
+std::unique_ptr<WithParameters<Model>> load(const std::filesystem::path& folder, Architecture wanted) {
+  const TransformerConfig config = load_config(folder);
+  require<FormatError>(config.architecture == wanted, "{}: expected a model of architecture {}, this is {}",
+                       folder.string(), name_of(wanted), name_of(config.architecture));
+  return std::make_unique<WithParameters<Model>>(load_parameters(folder), config);
+}
+
 }  // namespace
 
 TransformerConfig load_config(const std::filesystem::path& folder) {
@@ -69,7 +77,6 @@ TransformerConfig load_config(const std::filesystem::path& folder) {
   const Json document = read_json(path);
   const JsonView json(document, path.string());
   expect_value(json, "model_type", "weft");
-  expect_value(json, "architecture", "causal_lm");
   TransformerConfig config = TransformerConfig::from_json(json);
   try {
     config.resolve();
@@ -82,7 +89,6 @@ TransformerConfig load_config(const std::filesystem::path& folder) {
 void save_config(const std::filesystem::path& folder, const TransformerConfig& config) {
   Json json = config.to_json();
   json["model_type"] = "weft";
-  json["architecture"] = "causal_lm";
   write_json(folder / "config.json", json);
 }
 
@@ -96,9 +102,16 @@ void save_parameters(const std::filesystem::path& file, const ParameterStore& pa
   write_safetensors(file, tensors, {{"format", "pt"}});
 }
 
-std::unique_ptr<CausalLMWithParameters> load_causal_lm(const std::filesystem::path& folder) {
-  const TransformerConfig config = load_config(folder);
-  return std::make_unique<CausalLMWithParameters>(load_parameters(folder), config);
+std::unique_ptr<WithParameters<CausalLM>> load_causal_lm(const std::filesystem::path& folder) {
+  return load<CausalLM>(folder, Architecture::causal_lm);
+}
+
+std::unique_ptr<WithParameters<EncoderDecoder>> load_encoder_decoder(const std::filesystem::path& folder) {
+  return load<EncoderDecoder>(folder, Architecture::encoder_decoder);
+}
+
+std::unique_ptr<WithParameters<Bert>> load_bert(const std::filesystem::path& folder) {
+  return load<Bert>(folder, Architecture::bert);
 }
 
 }  // namespace weft::models

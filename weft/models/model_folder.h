@@ -4,12 +4,14 @@
 #include <memory>
 
 #include "weft/autograd/parameter_store.h"
+#include "weft/models/bert.h"
 #include "weft/models/causal_lm.h"
+#include "weft/models/encoder_decoder.h"
 
 namespace weft::models {
 
-// A model folder: config.json (the keys of TransformerConfig, "model_type": "weft", "architecture": "causal_lm") and
-// model.safetensors (or its shards), under the names of the parameters.
+// A model folder: config.json (the keys of TransformerConfig and "model_type": "weft") and model.safetensors (or its
+// shards), under the names of the parameters.
 
 TransformerConfig load_config(const std::filesystem::path& folder);  // resolved; IoError, FormatError
 void save_config(const std::filesystem::path& folder, const TransformerConfig& config);
@@ -21,16 +23,20 @@ std::unique_ptr<ParameterSource> load_parameters(const std::filesystem::path& fo
 void save_parameters(const std::filesystem::path& file, const ParameterStore& parameters);
 
 // A model together with the parameters it points to.
-struct CausalLMWithParameters {
-  CausalLMWithParameters(std::unique_ptr<ParameterSource> source, const TransformerConfig& config)
+template <typename Model>
+struct WithParameters {
+  WithParameters(std::unique_ptr<ParameterSource> source, const TransformerConfig& config)
       : parameters(std::move(source)), model(parameters.root(), config) {
     parameters.finish();
   }
 
   ParameterStore parameters;
-  CausalLM model;
+  Model model;
 };
 
-std::unique_ptr<CausalLMWithParameters> load_causal_lm(const std::filesystem::path& folder);
+// The model of a folder. FormatError that names the folder's architecture if it is another one.
+std::unique_ptr<WithParameters<CausalLM>> load_causal_lm(const std::filesystem::path& folder);
+std::unique_ptr<WithParameters<EncoderDecoder>> load_encoder_decoder(const std::filesystem::path& folder);
+std::unique_ptr<WithParameters<Bert>> load_bert(const std::filesystem::path& folder);
 
 }  // namespace weft::models

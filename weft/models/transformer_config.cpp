@@ -21,6 +21,10 @@ using nn::Wiring;
 template <typename E>
 using Names = std::span<const std::pair<std::string_view, E>>;
 
+constexpr std::pair<std::string_view, Architecture> kArchitectures[] = {
+    {"causal_lm", Architecture::causal_lm},
+    {"encoder_decoder", Architecture::encoder_decoder},
+    {"bert", Architecture::bert}};
 constexpr std::pair<std::string_view, Wiring> kWirings[] = {{"pre_norm", Wiring::pre_norm},
                                                             {"post_norm", Wiring::post_norm},
                                                             {"block_input", Wiring::block_input},
@@ -43,6 +47,7 @@ constexpr std::pair<std::string_view, Initialisation> kInitialisations[] = {
     {"xavier_uniform", Initialisation::xavier_uniform},
     {"xavier_normal", Initialisation::xavier_normal}};
 
+Names<Architecture> names_of(Architecture) { return kArchitectures; }
 Names<Wiring> names_of(Wiring) { return kWirings; }
 Names<Positions> names_of(Positions) { return kPositions; }
 Names<NormKind> names_of(NormKind) { return kNorms; }
@@ -50,9 +55,11 @@ Names<Activation> names_of(Activation) { return kActivations; }
 Names<RotaryLayout> names_of(RotaryLayout) { return kLayouts; }
 Names<Initialisation> names_of(Initialisation) { return kInitialisations; }
 
-// Calls visit(key, member) for every setting: the one list that reading, writing and checking of keys share.
+// Calls visit(key, member) for every setting of the config's architecture: the one list that reading, writing and
+// checking of keys share.
 template <typename Config, typename Visit>
 void for_each_setting(Config& config, Visit visit) {
+  visit("architecture", config.architecture);
   visit("vocab_size", config.vocab_size);
   visit("max_length", config.max_length);
   visit("d_model", config.d_model);
@@ -81,6 +88,19 @@ void for_each_setting(Config& config, Visit visit) {
   visit("attention_dropout", config.attention_dropout);
   visit("initialisation", config.initialisation);
   visit("initial_deviation", config.initial_deviation);
+  if (config.architecture == Architecture::encoder_decoder) {
+    visit("decoder_layers", config.decoder_layers);
+    visit("decoder_wiring", config.decoder_wiring);
+    visit("source_vocab_size", config.source_vocab_size);
+    visit("share_embeddings", config.share_embeddings);
+  }
+  if (config.architecture == Architecture::bert) {
+    visit("segments", config.segments);
+    visit("embedding_norm", config.embedding_norm);
+    visit("masked_transform", config.masked_transform);
+    visit("classes", config.classes);
+    visit("pooler", config.pooler);
+  }
 }
 
 void read(const JsonView& value, int64_t& into) { into = value.as<int64_t>(); }
@@ -101,6 +121,8 @@ void read(const JsonView& value, E& into) {
   fail<FormatError>("{}: there is no \"{}\"{}", value.place(), text, suggestion(text, known));
 }
 
+void read(const JsonView& value, std::optional<Wiring>& into) { read(value, into.emplace()); }
+
 Json written(int64_t value) { return value; }
 Json written(double value) { return value; }
 Json written(bool value) { return value; }
@@ -112,6 +134,8 @@ requires std::is_enum_v<E> Json written(E value) {
   fail("model: a setting has no name for value {}", static_cast<int>(value));
 }
 
+Json written(const std::optional<Wiring>& value) { return written(value.value()); }
+
 void check_probability(std::string_view key, double value) {
   require(value >= 0.0 && value < 1.0, "model.{}: expected a probability in [0, 1), got {}", key, value);
 }
@@ -121,6 +145,13 @@ void check_size(std::string_view key, int64_t value, int64_t largest) {
 }
 
 }  // namespace
+
+std::string_view name_of(Architecture architecture) {
+  for (const auto& [name, choice] : kArchitectures) {
+    if (choice == architecture) return name;
+  }
+  fail("model: there is no architecture {}", static_cast<int>(architecture));
+}
 
 void TransformerConfig::resolve() {
   constexpr int64_t largest = int64_t{1} << 24;
@@ -153,11 +184,31 @@ void TransformerConfig::resolve() {
             rotary_base);
   }
   require(activation != Activation::none, "model.activation: expected relu, gelu, gelu_tanh or silu");
+  if (architecture == Architecture::encoder_decoder) resolve_encoder_decoder();
+  if (architecture == Architecture::bert) resolve_bert();
+}
+
+void TransformerConfig::resolve_encoder_decoder() {
+  if (decoder_layers == 0) decoder_layers = layers;
+  check_size("decoder_layers", decoder_layers, 4096);
+  if (!decoder_wiring) decoder_wiring = wiring;
+  if (source_vocab_size == 0) source_vocab_size = vocab_size;
+  check_size("source_vocab_size", source_vocab_size, int64_t{1} << 24);
+  require(!share_embeddings || source_vocab_size == vocab_size,
+          "model.share_embeddings: source and target need one vocabulary, got {} and {} entries", source_vocab_size,
+          vocab_size);
+}
+
+void TransformerConfig::resolve_bert() const {
+  require(segments >= 0 && segments <= 1024, "model.segments: expected 0 to 1024, got {}", segments);
+  require(classes >= 0 && classes <= 1 << 20, "model.classes: expected 0 to 1048576, got {}", classes);
+  require(!pooler || classes > 0, "model.pooler: it stands before the class head, but model.classes is 0");
 }
 
 TransformerConfig TransformerConfig::from_json(const JsonView& json) {
   TransformerConfig config;
-  std::vector<std::string_view> known = {"model_type", "architecture"};
+  if (json.has("architecture")) read(json.at("architecture"), config.architecture);
+  std::vector<std::string_view> known = {"model_type"};
   for_each_setting(config, [&](std::string_view key, auto&) { known.push_back(key); });
   json.allow_only(known);
   for_each_setting(config, [&](std::string_view key, auto& member) {
@@ -167,8 +218,11 @@ TransformerConfig TransformerConfig::from_json(const JsonView& json) {
 }
 
 Json TransformerConfig::to_json() const {
+  TransformerConfig complete = *this;
+  complete.decoder_wiring = decoder_wiring.value_or(wiring);
   Json json = Json::object();
-  for_each_setting(*this, [&](std::string_view key, const auto& member) { json[std::string(key)] = written(member); });
+  for_each_setting(complete,
+                   [&](std::string_view key, const auto& member) { json[std::string(key)] = written(member); });
   return json;
 }
 
@@ -179,7 +233,19 @@ nn::EmbeddingConfig TransformerConfig::embedding_config() const {
           .positions = positions,
           .scale = scale_embeddings,
           .dropout = dropout,
-          .initialisation = {initialisation, initial_deviation, layers}};
+          .initialisation = {initialisation, initial_deviation, layers},
+          .segments = architecture == Architecture::bert ? segments : 0,
+          .norm = embedding_norm ? std::optional(norm_config()) : std::nullopt};
+}
+
+nn::EmbeddingConfig TransformerConfig::source_embedding_config() const {
+  nn::EmbeddingConfig config = embedding_config();
+  config.vocab_size = source_vocab_size;
+  return config;
+}
+
+nn::NormConfig TransformerConfig::norm_config() const {
+  return {.d = d_model, .kind = norm, .epsilon = norm_epsilon, .bias = norm_bias};
 }
 
 nn::TransformerStackConfig TransformerConfig::stack_config() const {
@@ -196,15 +262,27 @@ nn::TransformerStackConfig TransformerConfig::stack_config() const {
   return {.layers = layers,
           .block = {.wiring = wiring,
                     .attention = attention,
+                    .cross_attention = {},
                     .feed_forward = {.d_model = d_model,
                                      .d_ff = d_ff,
                                      .activation = activation,
                                      .gated = gated,
                                      .bias = feed_forward_bias,
                                      .initialisation = weights},
-                    .norm = {.d = d_model, .kind = norm, .epsilon = norm_epsilon, .bias = norm_bias},
+                    .norm = norm_config(),
                     .dropout = dropout},
           .final_norm = final_norm};
+}
+
+nn::TransformerStackConfig TransformerConfig::decoder_stack_config() const {
+  TransformerConfig decoder = *this;
+  decoder.layers = decoder_layers;
+  decoder.wiring = decoder_wiring.value_or(wiring);
+  nn::TransformerStackConfig config = decoder.stack_config();
+  config.block.cross_attention = config.block.attention;
+  config.block.cross_attention->kind = nn::AttentionKind::cross;
+  config.block.cross_attention->rotary.reset();
+  return config;
 }
 
 }  // namespace weft::models

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "weft/base/json.h"
@@ -9,9 +10,14 @@
 
 namespace weft::models {
 
-// Everything that shapes a Transformer. Zero in kv_heads, head_dim, d_ff or rotary_dim stands for the usual value,
-// which resolve() fills in.
+// Decoder-only (CausalLM), encoder and decoder (EncoderDecoder), encoder-only (Bert).
+enum class Architecture { causal_lm, encoder_decoder, bert };
+std::string_view name_of(Architecture architecture);
+
+// Everything that shapes a Transformer. Zero in kv_heads, head_dim, d_ff, rotary_dim, decoder_layers or
+// source_vocab_size stands for the usual value, which resolve() fills in.
 struct TransformerConfig {
+  Architecture architecture = Architecture::causal_lm;
   int64_t vocab_size = 0;
   int64_t max_length = 1024;  // longest sequence in tokens
   int64_t d_model = 256;
@@ -45,18 +51,39 @@ struct TransformerConfig {
   nn::Initialisation initialisation = nn::Initialisation::scaled_normal;
   double initial_deviation = 0.02;
 
+  // encoder_decoder only. `layers`, `wiring` and `vocab_size` above are the encoder's layers and wiring and the target
+  // vocabulary.
+  int64_t decoder_layers = 0;                  // layers
+  std::optional<nn::Wiring> decoder_wiring{};  // wiring
+  int64_t source_vocab_size = 0;               // vocab_size
+  bool share_embeddings = false;               // one embedding for source and target
+
+  // bert only.
+  int64_t segments = 0;           // kinds of segment embeddings (sentence A, sentence B); 0: none
+  bool embedding_norm = false;    // a norm of the embeddings' sum (Devlin et al. 2018)
+  bool masked_transform = false;  // dense, activation and norm before the output projection of the masked-token head
+  int64_t classes = 0;            // of the class head on the first position; 0: no such head
+  bool pooler = false;            // dense and tanh before the class head
+
   // Fills in the zeros and checks every value and their combination; weft::Error names the key, the value and what
   // would do.
   void resolve();
   // An object whose keys have the names of the members; enums are their names as strings. Absent keys keep their
-  // defaults; unknown ones are refused with the closest known one (`model_type` and `architecture` are left to the
-  // reader of the file).
+  // defaults; unknown ones, and those of another architecture, are refused with the closest known one (`model_type` is
+  // left to the reader of the file).
   static TransformerConfig from_json(const JsonView& json);
   Json to_json() const;
 
   // The same, as the layers take it.
   nn::EmbeddingConfig embedding_config() const;
+  nn::EmbeddingConfig source_embedding_config() const;  // encoder_decoder
   nn::TransformerStackConfig stack_config() const;
+  nn::TransformerStackConfig decoder_stack_config() const;  // encoder_decoder
+  nn::NormConfig norm_config() const;
+
+ private:
+  void resolve_encoder_decoder();
+  void resolve_bert() const;
 };
 
 }  // namespace weft::models

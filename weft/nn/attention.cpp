@@ -85,8 +85,6 @@ AttentionResult Attention::forward(Context& ctx, const Variable& query, const Va
             "attention {}: self-attention has no memory but its queries; configure it as cross-attention", path_);
     result = attend_self(ctx, query, call);
   } else {
-    require(memory.defined() && memory.dim(-1) == config_.d_model, "attention {}: the memory is (…, {}), got {}", path_,
-            config_.d_model, memory.defined() ? memory.shape() : Shape{});
     result = attend_cross(ctx, query, memory, call);
   }
   if (ctx.trace != nullptr) ctx.trace->entries.push_back({path_, result.weights});
@@ -134,10 +132,17 @@ AttentionResult Attention::attend_cached(Context& ctx, const Variable& qkv, cons
   return {std::move(output.output), std::move(output.weights)};
 }
 
+Variable Attention::project_memory(Context& ctx, const Variable& memory) const {
+  require(config_.kind == AttentionKind::cross, "attention {}: only cross-attention has a memory", path_);
+  require(memory.defined() && memory.dim(-1) == config_.d_model, "attention {}: the memory is (…, {}), got {}", path_,
+          config_.d_model, memory.defined() ? memory.shape() : Shape{});
+  return kv_->forward(ctx, memory);
+}
+
 AttentionResult Attention::attend_cross(Context& ctx, const Variable& query, const Variable& memory,
                                         const AttentionCall& call) const {
   const Variable q = query_->forward(ctx, query);
-  const Variable kv = kv_->forward(ctx, memory);
+  const Variable kv = call.projected_memory.defined() ? call.projected_memory : project_memory(ctx, memory);
   ops::AttentionOutput output = ops::attention(ctx, {q, 0}, {kv, 0}, {kv, config_.kv_heads * config_.head_dim},
                                                call.mask, options_of(config_, ctx, call));
   return {std::move(output.output), std::move(output.weights)};

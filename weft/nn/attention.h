@@ -33,6 +33,8 @@ struct AttentionCall {
   KvCache* cache = nullptr;  // self-attention: keys and values of earlier tokens; the new ones are written behind them
   int64_t cache_layer = 0;
   bool need_weights = false;
+  // Cross-attention: what project_memory() made of the memory, which forward() then does not need.
+  Variable projected_memory{};
 };
 
 struct AttentionResult {
@@ -52,6 +54,10 @@ class Attention {
   // well.
   AttentionResult forward(Context& ctx, const Variable& query, const Variable& memory,
                           const AttentionCall& call = {}) const;
+
+  // Cross-attention: the keys and values of memory (…, d_model), (…, 2 · kv_heads · head_dim). A decoder asks for them
+  // once per source and attends to them at every step.
+  Variable project_memory(Context& ctx, const Variable& memory) const;
 
  private:
   AttentionResult attend_self(Context& ctx, const Variable& x, const AttentionCall& call) const;

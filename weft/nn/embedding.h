@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "weft/autograd/context.h"
 #include "weft/nn/initialisation.h"
+#include "weft/nn/norm.h"
 #include "weft/nn/positions.h"
 
 namespace weft::nn {
@@ -14,23 +17,29 @@ struct EmbeddingConfig {
   bool scale = false;    // token vectors times √d_model
   double dropout = 0.0;  // of the sum
   WeightInitialisation initialisation{};
+  int64_t segments = 0;              // kinds of segments (sentence A, sentence B; Devlin et al. 2018); 0: none
+  std::optional<NormConfig> norm{};  // of the sum, before the dropout
 };
 
-// Token vectors plus position vectors: ids i32 (…) → (…, d), f32. Parameters: token.weight (v, d), and with learned
-// positions position.weight (max_length, d). Sinusoidal positions are computed, not stored with the model.
+// Token vectors plus position and segment vectors: ids i32 (…) → (…, d), f32. Parameters: token.weight (v, d), with
+// learned positions position.weight (max_length, d), with segments segment.weight (segments, d), with a norm norm.….
+// Sinusoidal positions are computed, not stored with the model.
 class Embedding {
  public:
   Embedding(Scope scope, const EmbeddingConfig& config);
 
-  // position_ids i32 of the shape of ids; unused when positions are none or rotary. weft::Error on an id or position
-  // out of range.
-  Variable forward(Context& ctx, const Tensor& ids, const Tensor& position_ids) const;
+  // position_ids and segment_ids i32 of the shape of ids; the first unused when positions are none or rotary, the
+  // second without segments, and undefined segment_ids are all 0. weft::Error on an id, position or segment out of
+  // range.
+  Variable forward(Context& ctx, const Tensor& ids, const Tensor& position_ids, const Tensor& segment_ids = {}) const;
   const Parameter& token_weight() const { return *token_; }
 
  private:
   EmbeddingConfig config_;
   const Parameter* token_;
   const Parameter* position_ = nullptr;
+  const Parameter* segment_ = nullptr;
+  std::optional<Norm> norm_;
   Tensor sinusoids_;
 };
 

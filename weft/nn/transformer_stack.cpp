@@ -10,13 +10,20 @@ TransformerStack::TransformerStack(Scope scope, const TransformerStackConfig& co
   if (config.final_norm) final_norm_.emplace(scope / "final_norm", config.block.norm);
 }
 
-Variable TransformerStack::forward(Context& ctx, Variable x, AttentionCall call) const {
+Variable TransformerStack::forward(Context& ctx, Variable x, AttentionCall call,
+                                   const CrossAttentionCall* cross) const {
   call.cache_layer = 0;
   for (const TransformerBlock& block : blocks_) {
-    x = block.forward(ctx, x, call);
+    x = block.forward(ctx, x, call, cross);
     ++call.cache_layer;
   }
   return final_norm_ ? final_norm_->forward(ctx, x, ctx.compute_dtype()) : x;
+}
+
+std::vector<Variable> TransformerStack::project_memory(Context& ctx, const Variable& memory) const {
+  std::vector<Variable> projected;
+  for (const TransformerBlock& block : blocks_) projected.push_back(block.project_memory(ctx, memory));
+  return projected;
 }
 
 }  // namespace weft::nn

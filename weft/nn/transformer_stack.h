@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "weft/nn/transformer_block.h"
 
@@ -18,7 +19,10 @@ class TransformerStack {
  public:
   TransformerStack(Scope scope, const TransformerStackConfig& config);
   // The final norm's result is in ctx's compute type; without it, f32. The call's cache_layer is set per block.
-  Variable forward(Context& ctx, Variable x, AttentionCall call) const;
+  // `cross` as for TransformerBlock.
+  Variable forward(Context& ctx, Variable x, AttentionCall call, const CrossAttentionCall* cross = nullptr) const;
+  // Per block, what CrossAttentionCall::projected takes.
+  std::vector<Variable> project_memory(Context& ctx, const Variable& memory) const;
 
  private:
   std::deque<TransformerBlock> blocks_;

@@ -4,6 +4,16 @@
 
 namespace weft::text {
 
+namespace {
+
+WordTokenizerConfig with_numbers(int count, WordTokenizerConfig config) {
+  require(count >= 0, "number words: expected a count, got {}", count);
+  for (int number = 0; number < count; ++number) config.words.push_back(std::to_string(number));
+  return config;
+}
+
+}  // namespace
+
 WordTokenizer::WordTokenizer(const WordTokenizerConfig& config)
     : vocabulary_(config.words, config.special), max_length_(config.max_length) {
   require(max_length_ >= 0, "word tokenizer: max_length must not be negative, got {}", max_length_);
@@ -39,12 +49,15 @@ std::string WordTokenizer::decode_bytes(std::span<const int32_t> ids, SpecialTok
 }
 
 WordTokenizerConfig number_words(int count) {
-  require(count >= 0, "number words: expected a count, got {}", count);
-  WordTokenizerConfig config{.words = {"<PAD>", "<BOS>", "<EOS>"},
-                             .special = {.bos = "<BOS>", .eos = "<EOS>", .pad = "<PAD>", .unk = std::nullopt},
-                             .max_length = 0};
-  for (int number = 0; number < count; ++number) config.words.push_back(std::to_string(number));
-  return config;
+  return with_numbers(count, {.words = {"<PAD>", "<BOS>", "<EOS>"},
+                              .special = {.bos = "<BOS>", .eos = "<EOS>", .pad = "<PAD>", .unk = std::nullopt},
+                              .max_length = 0});
+}
+
+WordTokenizerConfig masked_number_words(int count) {
+  return with_numbers(count, {.words = {"[PAD]", "[MASK]", "[CLS]"},
+                              .special = {.bos = "[CLS]", .eos = std::nullopt, .pad = "[PAD]", .unk = std::nullopt},
+                              .max_length = 0});
 }
 
 }  // namespace weft::text

@@ -33,5 +33,7 @@ class WordTokenizer final : public Tokenizer {
 // The numbers below `count` as words, with PAD 0, BOS 1, EOS 2: the number n has id n + 3 (the tasks of the notes, F1
 // to F3).
 WordTokenizerConfig number_words(int count);
+// The same with PAD 0, MASK 1, CLS 2, of which CLS begins a sequence.
+WordTokenizerConfig masked_number_words(int count);
 
 }  // namespace weft::text

@@ -208,7 +208,7 @@ class Session {
   Task task_;
   Checkpoints checkpoints_;
   std::optional<int64_t> first_step_;  // of this session; none: the run begins
-  models::CausalLMWithParameters model_;
+  models::WithParameters<models::CausalLM> model_;
   optim::AdamW optimizer_;
   int64_t checkpointed_ = -1;  // the step of the newest checkpoint
   Trainer trainer_;

@@ -116,7 +116,7 @@ Json evaluate(const models::CausalLM& model, const Task& task, const EvaluationS
     for (int64_t index = 0; index < (settings.batches > 0 ? std::min(settings.batches, all) : all); ++index) {
       const data::PackedBatch batch = task.validation->batch(index);
       Context ctx{.precision = settings.precision, .rng = {}};
-      const models::CausalInput input{batch.ids, batch.position_ids, Mask::packed(batch.offsets, true)};
+      const models::TokenInput input{batch.ids, batch.position_ids, Mask::packed(batch.offsets, true)};
       const Variable loss = model.loss(ctx, input, batch.targets, {.ignore_id = data::ignored_target});
       total += static_cast<double>(loss.value().item()) * static_cast<double>(batch.counted);
       counted += batch.counted;

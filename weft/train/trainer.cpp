@@ -53,8 +53,8 @@ optim::Schedule schedule_of(const Recipe& recipe, const RunLength& length, int64
   return schedule;
 }
 
-Trainer::Trainer(const Recipe& recipe, const Task& task, models::CausalLMWithParameters& model, optim::AdamW& optimizer,
-                 TrainingState state)
+Trainer::Trainer(const Recipe& recipe, const Task& task, models::WithParameters<models::CausalLM>& model,
+                 optim::AdamW& optimizer, TrainingState state)
     : recipe_(recipe),
       task_(task),
       model_(model),
@@ -79,7 +79,7 @@ Context Trainer::context_of(int64_t batch_index) const {
 }
 
 Variable Trainer::loss_of(Context& ctx, const data::PackedBatch& batch) const {
-  const models::CausalInput input{batch.ids, batch.position_ids, Mask::packed(batch.offsets, true)};
+  const models::TokenInput input{batch.ids, batch.position_ids, Mask::packed(batch.offsets, true)};
   return model_.model.loss(
       ctx, input, batch.targets,
       {.ignore_id = data::ignored_target, .label_smoothing = static_cast<float>(recipe_.train.label_smoothing)});

@@ -41,8 +41,8 @@ struct StepReport {
 class Trainer {
  public:
   // All must outlive the trainer. `state`: where to go on; the parameters and `optimizer` are those of that step.
-  Trainer(const Recipe& recipe, const Task& task, models::CausalLMWithParameters& model, optim::AdamW& optimizer,
-          TrainingState state);
+  Trainer(const Recipe& recipe, const Task& task, models::WithParameters<models::CausalLM>& model,
+          optim::AdamW& optimizer, TrainingState state);
 
   bool finished() const { return state_.step >= length_.steps; }
   const RunLength& length() const { return length_; }
@@ -62,7 +62,7 @@ class Trainer {
 
   const Recipe& recipe_;
   const Task& task_;
-  models::CausalLMWithParameters& model_;
+  models::WithParameters<models::CausalLM>& model_;
   optim::AdamW& optimizer_;
   TrainingState state_;
   RunLength length_;

@@ -43,6 +43,8 @@ dnnl::algorithm algorithm_of(Activation activation) {
       return dnnl::algorithm::eltwise_gelu_tanh;
     case Activation::silu:
       return dnnl::algorithm::eltwise_swish;
+    case Activation::tanh:
+      return dnnl::algorithm::eltwise_tanh;
     case Activation::none:
       break;
   }

@@ -34,6 +34,8 @@ T activate(Activation activation, T x) {
       return x * sigmoid(gelu_tanh_argument(x));
     case Activation::silu:
       return x * sigmoid(x);
+    case Activation::tanh:
+      return std::tanh(x);
   }
   return x;
 }
@@ -57,6 +59,10 @@ T activation_slope(Activation activation, T x) {
     case Activation::silu: {
       const T s = sigmoid(x);
       return s + x * s * (T(1) - s);
+    }
+    case Activation::tanh: {
+      const T t = std::tanh(x);
+      return T(1) - t * t;
     }
   }
   return T(1);

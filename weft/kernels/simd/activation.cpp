@@ -98,6 +98,10 @@ HWY_INLINE Local evaluate(FloatVec x) {
   if constexpr (activation == Activation::gelu) return gelu(x);
   if constexpr (activation == Activation::gelu_tanh) return gelu_tanh(x);
   if constexpr (activation == Activation::silu) return sigmoid_gate(x, x, one);
+  if constexpr (activation == Activation::tanh) {
+    const FloatVec t = tanh(Floats(), x);
+    return {t, hn::NegMulAdd(t, t, one)};
+  }
   return {x, one};
 }
 
@@ -165,6 +169,8 @@ void with_activation(Activation activation, const Body& body) {
       return body(Rows<Activation::gelu_tanh>());
     case Activation::silu:
       return body(Rows<Activation::silu>());
+    case Activation::tanh:
+      return body(Rows<Activation::tanh>());
   }
 }
 
