@@ -9,7 +9,7 @@
 #include "apps/weft/options.h"
 #include "weft/base/json.h"
 #include "weft/io/model_weights.h"
-#include "weft/models/model_folder.h"
+#include "weft/models/any_model.h"
 
 namespace weft::app {
 
@@ -27,23 +27,26 @@ struct Row {
   int64_t count;
 };
 
-// "blocks.0.attention.qkv.weight" belongs to "blocks.0.attention".
+// "blocks.0.attention.qkv.weight" belongs to "blocks.0.attention", "decoder.blocks.0.attention.qkv.weight" to
+// "decoder.blocks.0.attention".
 std::string module_of(const std::string& name) {
   const size_t weight = name.rfind('.');
   if (weight == std::string::npos) return name;
   const std::string layer = name.substr(0, weight);
-  const size_t parent = layer.rfind('.');
-  return layer.starts_with("blocks.") && std::ranges::count(layer, '.') > 2 ? layer.substr(0, parent) : layer;
+  const size_t blocks = layer.find("blocks.");
+  if (blocks == std::string::npos) return layer;
+  const bool has_part = std::ranges::count(layer.substr(blocks), '.') > 2;
+  return has_part ? layer.substr(0, layer.rfind('.')) : layer;
 }
 
 std::string mebibytes(int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
 
 std::vector<Row> read_rows(const std::string& folder) {
   // Loading checks that every tensor the configuration asks for is there, in its shape.
-  const auto model = models::load_causal_lm(folder);
+  const models::AnyModel model = models::load_model(folder);
   const ModelWeights weights(folder);
   std::vector<Row> rows;
-  for (const Parameter& parameter : model->parameters) {
+  for (const Parameter& parameter : model.parameters()) {
     const Tensor tensor = weights.tensor(parameter.name());
     rows.push_back({parameter.name(), tensor.shape(), tensor.dtype(), tensor.numel()});
   }

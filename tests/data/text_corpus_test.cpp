@@ -71,7 +71,7 @@ TEST(TextCorpus, FourSmallBatchesAreOneLargeBatch) {
   const auto large = corpus({.context = 8, .batch_size = 8}).training();
   std::vector<int32_t> ids;
   for (int64_t index = 4; index < 8; ++index) {
-    const std::vector<int32_t> part = numbers(small->batch(index).ids);
+    const std::vector<int32_t> part = numbers(small->batch(index).input.ids);
     ids.insert(ids.end(), part.begin(), part.end());
   }
   EXPECT_EQ(ids, numbers(large->batch(1).input.ids));

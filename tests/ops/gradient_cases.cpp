@@ -20,7 +20,7 @@ using Inputs = std::vector<Variable>;
 
 constexpr std::array kActivations = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu,
                                      Activation::tanh};
-constexpr std::array kActivationNames = {"relu", "gelu", "gelu_tanh", "silu"};
+constexpr std::array kActivationNames = {"relu", "gelu", "gelu_tanh", "silu", "tanh"};
 
 void add_linear_cases(std::vector<GradientCase>& cases) {
   cases.push_back(

@@ -10,6 +10,13 @@ namespace weft::data {
 
 int64_t TokenRows::tokens() const { return std::reduce(lengths.begin(), lengths.end()); }
 
+std::vector<int32_t> TokenRows::sequence(int64_t i) const {
+  require(i >= 0 && i < sequences(), "batch: sequence {} of {}", i, sequences());
+  const auto rows = ids.span<int32_t>().subspan(static_cast<size_t>(offsets[static_cast<size_t>(i)]),
+                                                static_cast<size_t>(lengths[static_cast<size_t>(i)]));
+  return {rows.begin(), rows.end()};
+}
+
 void BatchBuilder::add(const Sample& sample) {
   const auto [ids, targets, source, class_id] = sample;
   require(!ids.empty() && ids.size() == targets.size(), "batch: a sequence of {} ids has as many targets, not {}",

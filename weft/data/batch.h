@@ -25,6 +25,8 @@ struct TokenRows {
   std::vector<int64_t> lengths{};  // b
 
   int64_t tokens() const;  // without padding
+  // The ids of sequence i, without padding.
+  std::vector<int32_t> sequence(int64_t i) const;
   int64_t sequences() const { return static_cast<int64_t>(lengths.size()); }
 };
 

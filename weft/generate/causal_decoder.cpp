@@ -70,8 +70,8 @@ Tensor CausalDecoder::logits() {
   }
   Context ctx{.precision = settings_.precision, .rng = {}};
   const models::TokenInput input{.ids = Tensor::from<int32_t>(ids, {static_cast<int64_t>(ids.size())}),
-                                  .position_ids = {},
-                                  .mask = Mask::packed(offsets, true)};
+                                 .position_ids = {},
+                                 .mask = Mask::packed(offsets, true)};
   return model_.logits(ctx, input, cache_ ? &*cache_ : nullptr, true).value().to(DType::f32).contiguous();
 }
 

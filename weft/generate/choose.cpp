@@ -25,6 +25,15 @@ int32_t most_probable(std::span<const float> logits) {
   return static_cast<int32_t>(std::ranges::find(logits, largest) - logits.begin());
 }
 
+std::vector<int32_t> most_probable_rows(const Variable& logits) {
+  const Tensor values = logits.value().to(DType::f32).contiguous();
+  const auto numbers = values.span<float>();
+  const auto v = static_cast<size_t>(values.dim(-1));
+  std::vector<int32_t> ids;
+  for (size_t begin = 0; begin < numbers.size(); begin += v) ids.push_back(most_probable(numbers.subspan(begin, v)));
+  return ids;
+}
+
 int32_t draw(std::span<const float> logits, const Rng& rng, uint64_t index) {
   const float largest = largest_of(logits);
   double total = 0.0;

@@ -59,52 +59,8 @@ class Generation {
     return logits.span<float>().subspan(row * v, v);
   }
 
-<<<<<<< HEAD
   // Chooses the next token of a sequence; whether it goes on.
   bool extend(size_t i, std::span<float> logits) {
-=======
-  // The rule for windows that have grown too long.
-  void slide(Sequence& sequence) const {
-    if (sequence.ids.size() - sequence.window_begin <= max_length_) return;
-    sequence.window_begin = sequence.ids.size() - std::max<size_t>(1, max_length_ / 2);
-    sequence.cached = 0;
-  }
-
-  nn::KvCache make_cache() const {
-    size_t longest = 0;
-    for (const Sequence& sequence : sequences_)
-      longest = std::max(longest, sequence.ids.size() - sequence.window_begin);
-    const size_t wanted = longest + static_cast<size_t>(options_.max_new_tokens);
-    return model_.make_cache(static_cast<int64_t>(sequences_.size()),
-                             static_cast<int64_t>(std::min(max_length_, wanted)), options_.precision);
-  }
-
-  // (b, v): one pass over the tokens that the cache lacks, the sequences laid end to end. A sequence that is done keeps
-  // its place with one token, since the cache knows sequences by their place.
-  Tensor next_logits() {
-    std::vector<int32_t> ids;
-    std::vector<int64_t> offsets = {0};
-    for (size_t i = 0; i < sequences_.size(); ++i) {
-      Sequence& sequence = sequences_[i];
-      if (sequence.done) sequence.cached = 0;
-      if (cache_) cache_->truncate(static_cast<int64_t>(i), static_cast<int64_t>(sequence.cached));
-      const auto end = sequence.done ? sequence.ids.begin() + 1 : sequence.ids.end();
-      const auto begin =
-          sequence.done ? sequence.ids.begin()
-                        : sequence.ids.begin() + static_cast<std::ptrdiff_t>(sequence.window_begin + sequence.cached);
-      ids.insert(ids.end(), begin, end);
-      offsets.push_back(static_cast<int64_t>(ids.size()));
-      if (cache_) sequence.cached += static_cast<size_t>(end - begin);
-    }
-    Context ctx{.precision = options_.precision, .rng = {}};
-    const models::TokenInput input{.ids = Tensor::from<int32_t>(ids, {static_cast<int64_t>(ids.size())}),
-                                   .position_ids = {},
-                                   .mask = Mask::packed(offsets, true)};
-    return model_.logits(ctx, input, cache_ ? &*cache_ : nullptr, true).value().to(DType::f32).contiguous();
-  }
-
-  void extend(size_t i, const Tensor& logits, const OnToken& on_token) {
->>>>>>> 123eb8d (Encoder–decoder and Bert models; tasks rank and bert)
     Sequence& sequence = sequences_[i];
     for (const auto& processor : processors_) processor->process(sequence.ids, logits);
     const Rng rng = Rng{options_.seed}.split(i);

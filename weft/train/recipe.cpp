@@ -106,19 +106,21 @@ Json json_value(const RecipeValue& value) {
 
 // [model] has the keys of models::TransformerConfig, whose own reader knows their values; this adds the place in the
 // recipe.
-models::TransformerConfig read_model(const RecipeTable& table, std::string_view source) {
-  const Json defaults = models::TransformerConfig().to_json();
+models::TransformerConfig read_model(const RecipeTable& table, models::Architecture architecture,
+                                     std::string_view source) {
+  models::TransformerConfig usual_model;
+  usual_model.architecture = architecture;
+  const Json defaults = usual_model.to_json();
   std::vector<std::string> keys;
   for (const auto& [key, value] : defaults.items()) {
-    if (key != "vocab_size") keys.push_back(key);
+    if (!is_decided_by_task(key)) keys.push_back(key);
   }
   const std::vector<std::string_view> known(keys.begin(), keys.end());
   TableReader reader(table);
-  Json given = Json::object();
+  Json given = {{"architecture", defaults.at("architecture")}};
   for (const RecipeValue& value : table.values) {
-    require<FormatError>(value.key != "vocab_size",
-                         "{}: model.vocab_size: the tokenizer decides the size of the vocabulary; leave it out",
-                         value.place);
+    require<FormatError>(!is_decided_by_task(value.key),
+                         "{}: model.{}: the task and its tokenizer decide that; leave it out", value.place, value.key);
     require<FormatError>(std::ranges::find(known, value.key) != known.end(), "{}: model.{}: there is no such key{}",
                          value.place, value.key, suggestion(value.key, known));
     const Json& usual = defaults.at(value.key);
@@ -129,7 +131,7 @@ models::TransformerConfig read_model(const RecipeTable& table, std::string_view 
     if (usual.is_string() && !mine.is_string()) reader.expected(value, "a text");
     given[value.key] = mine;
     try {
-      const Json alone = {{value.key, mine}};
+      const Json alone = {{"architecture", defaults.at("architecture")}, {value.key, mine}};
       models::TransformerConfig::from_json(JsonView(alone, "[model]"));
     } catch (const Error& error) {
       fail<FormatError>("{}: {}", value.place, error.what());
@@ -137,17 +139,17 @@ models::TransformerConfig read_model(const RecipeTable& table, std::string_view 
   }
   models::TransformerConfig config = models::TransformerConfig::from_json(JsonView(given, std::string(source)));
   config.vocab_size = 1;  // not known yet, and resolve() wants one
+  if (architecture == models::Architecture::bert) config.classes = 1;
   try {
     config.resolve();
   } catch (const Error& error) {
     fail<FormatError>("{}: {}", table.place, error.what());
   }
-  config.vocab_size = 0;
+  config.vocab_size = config.source_vocab_size = config.classes = 0;
   return config;
 }
 
 void complete(Recipe& recipe, std::string_view source) {
-  const bool is_count = recipe.task.name == TaskKind::count;
   require<FormatError>(recipe.train.steps > 0 || recipe.train.epochs > 0,
                        "{}: train: expected steps or epochs (or both: whichever ends first), got neither", source);
   require<FormatError>(recipe.schedule.minimum <= recipe.optimizer.learning_rate,
@@ -157,9 +159,15 @@ void complete(Recipe& recipe, std::string_view source) {
                        "{}: schedule.warmup_steps: expected 1 or more for inverse_sqrt, got 0", source);
   require<FormatError>(recipe.tokenizer.words == 0 || recipe.tokenizer.kind == TokenizerKind::word,
                        "{}: tokenizer.words: only for kind = \"word\"", source);
-  if (is_count) {
+  try {
+    check(recipe.train.scheduled_sampling);
+  } catch (const Error& error) {
+    fail<FormatError>("{}: train: {}", source, error.what());
+  }
+  if (recipe.task.name != TaskKind::language_model) {
     require<FormatError>(recipe.tokenizer.kind == TokenizerKind::word && recipe.tokenizer.words == 0,
-                         "{}: tokenizer: the task count has its own, of kind \"word\"; leave the table out", source);
+                         "{}: tokenizer: the tasks of the notes have their own, of kind \"word\"; leave the table out",
+                         source);
     return;
   }
   require<FormatError>(!recipe.data.file.empty(), "{}: data.file: expected the path of a text file, got nothing",
@@ -171,6 +179,19 @@ void complete(Recipe& recipe, std::string_view source) {
 }
 
 }  // namespace
+
+models::Architecture architecture_of(TaskKind task) {
+  switch (task) {
+    case TaskKind::language_model:
+    case TaskKind::count:
+      return models::Architecture::causal_lm;
+    case TaskKind::rank:
+      return models::Architecture::encoder_decoder;
+    case TaskKind::bert:
+      return models::Architecture::bert;
+  }
+  fail("recipe: task {} does not exist", static_cast<int>(task));
+}
 
 Recipe parse_recipe(std::string_view text, std::string_view source, std::span<const std::string> overrides) {
   const std::vector<RecipeTable> tables = parse_recipe_tables(text, source, overrides);
@@ -191,13 +212,13 @@ Recipe parse_recipe(std::string_view text, std::string_view source, std::span<co
   };
   Recipe recipe;
   read("task", [&](auto& reader) { visit_task(recipe.task, reader); });
-  if (recipe.task.name == TaskKind::count) recipe.tokenizer.kind = TokenizerKind::word;
+  if (recipe.task.name != TaskKind::language_model) recipe.tokenizer.kind = TokenizerKind::word;
   read("data", [&](auto& reader) { visit_data(recipe.task.name, recipe.data, reader); });
   read("tokenizer", [&](auto& reader) { visit_tokenizer(recipe.tokenizer, reader); });
-  read("train", [&](auto& reader) { visit_train(recipe.train, reader); });
+  read("train", [&](auto& reader) { visit_train(recipe.task.name, recipe.train, reader); });
   read("optimizer", [&](auto& reader) { visit_optimizer(recipe.optimizer, reader); });
   read("schedule", [&](auto& reader) { visit_schedule(recipe.schedule, reader); });
-  recipe.model = read_model(table("model"), source);
+  recipe.model = read_model(table("model"), architecture_of(recipe.task.name), source);
   complete(recipe, source);
   return recipe;
 }

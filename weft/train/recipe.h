@@ -7,16 +7,20 @@
 #include <string_view>
 
 #include "weft/autograd/context.h"
+#include "weft/data/batch.h"
 #include "weft/models/transformer_config.h"
 #include "weft/optim/adamw.h"
 #include "weft/optim/schedule.h"
+#include "weft/train/scheduled_sampling.h"
 
 namespace weft::train {
 
 // Everything that decides a training run, as a TOML file with the tables below gives it. A key that is not given has
 // the value written here; every key of the file has the name of its member.
 
-enum class TaskKind { language_model, count };
+enum class TaskKind { language_model, count, rank, bert };
+// The architecture of the models that learn a task.
+models::Architecture architecture_of(TaskKind task);
 
 struct TaskSettings {  // [task]
   TaskKind name = TaskKind::language_model;
@@ -28,16 +32,18 @@ struct DataSettings {
   std::string file;               // a UTF-8 text; a relative path as find_data_file() says
   double validation_share = 0.1;  // of the text, from its end; 0: no validation
   int64_t context = 0;            // tokens of a training sequence; 0: model.max_length
-  // count
+  // count, rank and bert
   int64_t numbers = 100;
-  int64_t stop_at = 42;
   int64_t samples = 100000;  // of an epoch
   int64_t validation_samples = 2000;
+  data::Packing packing = data::Packing::packed;
+  int64_t stop_at = 42;    // count
+  double mask_rate = 0.2;  // bert
 };
 
 enum class TokenizerKind { character, byte, word };
 
-// [tokenizer]. The task count has its own, of kind word.
+// [tokenizer]. The tasks count, rank and bert have their own, of kind word.
 struct TokenizerSettings {
   TokenizerKind kind = TokenizerKind::character;
   int64_t words = 0;  // kind word: how many of the text's most frequent words get an id, the others being <UNK>; 0: all
@@ -58,6 +64,9 @@ struct TrainSettings {      // [train]
   int64_t keep_checkpoints = 2;    // the newest so many stay
   double clip_norm = 1.0;          // global gradient norm; 0: no clipping
   double label_smoothing = 0.0;
+  double token_weight = 1.0;             // bert: of the masked-token loss in the sum
+  double class_weight = 1.0;             // bert: of the class loss
+  ScheduledSampling scheduled_sampling;  // rank: scheduled_sampling, sampling_rate, sampling_floor
 };
 
 struct OptimizerSettings {  // [optimizer], AdamW
@@ -81,7 +90,7 @@ struct Recipe {
   TaskSettings task;
   DataSettings data;
   TokenizerSettings tokenizer;
-  models::TransformerConfig model;  // [model]; resolved, but for vocab_size, which the tokenizer decides
+  models::TransformerConfig model;  // [model]; resolved, but for what the task decides: vocabularies and classes
   TrainSettings train;
   OptimizerSettings optimizer;
   ScheduleSettings schedule;

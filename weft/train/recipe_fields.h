@@ -30,12 +30,22 @@ constexpr Range from_1{"1 or more", 1, largest_count};
 constexpr Range size_from_1{"1 to 1000000", 1, 1e6};
 constexpr Range up_to_4096{"0 to 4096", 0, 4096};
 constexpr Range above_0{"above 0", 0, std::numeric_limits<double>::infinity(), true};
+constexpr Range up_to_1{"in [0, 1]", 0, 1};
 constexpr Range share{"in [0, 1)", 0, 1, false, true};
 
 template <typename E, size_t n>
 using Names = std::array<std::pair<std::string_view, E>, n>;
 
-constexpr Names<TaskKind, 2> task_names = {{{"language_model", TaskKind::language_model}, {"count", TaskKind::count}}};
+constexpr Names<TaskKind, 4> task_names = {{{"language_model", TaskKind::language_model},
+                                            {"count", TaskKind::count},
+                                            {"rank", TaskKind::rank},
+                                            {"bert", TaskKind::bert}}};
+constexpr Names<data::Packing, 2> packing_names = {
+    {{"packed", data::Packing::packed}, {"padded", data::Packing::padded}}};
+constexpr Names<SamplingSchedule, 4> sampling_names = {{{"none", SamplingSchedule::none},
+                                                        {"linear", SamplingSchedule::linear},
+                                                        {"exponential", SamplingSchedule::exponential},
+                                                        {"inverse_sigmoid", SamplingSchedule::inverse_sigmoid}}};
 constexpr Names<TokenizerKind, 3> tokenizer_names = {
     {{"character", TokenizerKind::character}, {"byte", TokenizerKind::byte}, {"word", TokenizerKind::word}}};
 constexpr Names<Precision, 2> precision_names = {{{"f32", Precision::f32}, {"bf16", Precision::bf16}}};
@@ -45,6 +55,12 @@ constexpr Names<optim::ScheduleKind, 4> schedule_names = {{{"constant", optim::S
                                                            {"cosine", optim::ScheduleKind::cosine},
                                                            {"cosine_epochs", optim::ScheduleKind::cosine_epochs},
                                                            {"inverse_sqrt", optim::ScheduleKind::inverse_sqrt}}};
+
+// Keys of models::TransformerConfig that are not the recipe's to set.
+inline bool is_decided_by_task(std::string_view model_key) {
+  return model_key == "architecture" || model_key == "vocab_size" || model_key == "source_vocab_size" ||
+         model_key == "classes";
+}
 
 template <typename Settings, typename Visit>
 void visit_task(Settings& task, Visit&& visit) {
@@ -59,9 +75,11 @@ void visit_data(TaskKind task, Settings& data, Visit&& visit) {
     visit("context", data.context, from_0);
   } else {
     visit("numbers", data.numbers, size_from_1);
-    visit("stop_at", data.stop_at, from_0);
+    if (task == TaskKind::count) visit("stop_at", data.stop_at, from_0);
+    if (task == TaskKind::bert) visit("mask_rate", data.mask_rate, share);
     visit("samples", data.samples, from_1);
     visit("validation_samples", data.validation_samples, from_0);
+    visit("packing", data.packing, packing_names);
   }
 }
 
@@ -72,7 +90,7 @@ void visit_tokenizer(Settings& tokenizer, Visit&& visit) {
 }
 
 template <typename Settings, typename Visit>
-void visit_train(Settings& train, Visit&& visit) {
+void visit_train(TaskKind task, Settings& train, Visit&& visit) {
   visit("steps", train.steps, from_0);
   visit("epochs", train.epochs, from_0);
   visit("batch_size", train.batch_size, size_from_1);
@@ -87,6 +105,15 @@ void visit_train(Settings& train, Visit&& visit) {
   visit("keep_checkpoints", train.keep_checkpoints, from_1);
   visit("clip_norm", train.clip_norm, from_0);
   visit("label_smoothing", train.label_smoothing, share);
+  if (task == TaskKind::bert) {
+    visit("token_weight", train.token_weight, from_0);
+    visit("class_weight", train.class_weight, from_0);
+  }
+  if (task == TaskKind::rank) {
+    visit("scheduled_sampling", train.scheduled_sampling.schedule, sampling_names);
+    visit("sampling_rate", train.scheduled_sampling.rate, from_0);
+    visit("sampling_floor", train.scheduled_sampling.floor, up_to_1);
+  }
 }
 
 template <typename Settings, typename Visit>

@@ -59,7 +59,7 @@ class TableWriter {
 void write_model(const models::TransformerConfig& model, TableWriter writer) {
   const Json json = model.to_json();
   for (const auto& [key, value] : json.items()) {
-    if (key == "vocab_size") continue;
+    if (is_decided_by_task(key)) continue;
     if (value.is_string()) {
       writer.line(key, toml_text(value.get<std::string>()));
     } else {
@@ -90,7 +90,7 @@ std::string format_recipe(const Recipe& recipe) {
   visit_data(recipe.task.name, recipe.data, TableWriter("data", text));
   visit_tokenizer(recipe.tokenizer, TableWriter("tokenizer", text));
   write_model(recipe.model, TableWriter("model", text));
-  visit_train(recipe.train, TableWriter("train", text));
+  visit_train(recipe.task.name, recipe.train, TableWriter("train", text));
   visit_optimizer(recipe.optimizer, TableWriter("optimizer", text));
   visit_schedule(recipe.schedule, TableWriter("schedule", text));
   return text;

@@ -8,6 +8,7 @@
 #include "weft/base/logging.h"
 #include "weft/base/threads.h"
 #include "weft/text/tokenizer_file.h"
+#include "weft/train/evaluate.h"
 #include "weft/train/metrics.h"
 #include "weft/train/recipe_fields.h"
 #include "weft/train/report.h"
@@ -82,7 +83,7 @@ class Session {
         model_(first_step_ ? models::load_parameters(checkpoints_.path_of(*first_step_))
                            : initialise(static_cast<uint64_t>(recipe.train.seed)),
                task_.model),
-        optimizer_(model_.parameters, optimizer_config(recipe.optimizer)),
+        optimizer_(model_.parameters(), optimizer_config(recipe.optimizer)),
         trainer_(recipe_, task_, model_, optimizer_, starting_state()),
         metrics_(run / "metrics.jsonl", trainer_.state().step),
         report_(run, task_name(recipe), trainer_.length().steps) {}
@@ -167,18 +168,17 @@ class Session {
   }
 
   void evaluate_now() {
-    valid_ =
-        evaluate(model_.model, task_, {.precision = recipe_.train.precision, .batches = recipe_.train.eval_batches});
+    valid_ = evaluate(model_, task_, {.precision = recipe_.train.precision, .batches = recipe_.train.eval_batches});
     metrics_.write({{"step", trainer_.state().step},
                     {"valid", valid_},
-                    {"samples", draw_samples(model_.model, task_, recipe_.train.precision)}});
+                    {"samples", draw_samples(model_, task_, recipe_.train.precision)}});
     report_.write(RunStatus::running, ReportWrite::if_due);
     if (hooks_.on_evaluation) hooks_.on_evaluation(trainer_.state().step, valid_);
   }
 
   void save() {
     metrics_.sync();
-    checkpoints_.save(model_.parameters, optimizer_, trainer_.state(), recipe_.train.keep_checkpoints);
+    checkpoints_.save(model_.parameters(), optimizer_, trainer_.state(), recipe_.train.keep_checkpoints);
     checkpointed_ = trainer_.state().step;
     report_.write(RunStatus::running, ReportWrite::if_due);
     if (hooks_.on_checkpoint) hooks_.on_checkpoint(checkpoints_.path_of(checkpointed_));
@@ -188,8 +188,7 @@ class Session {
     const TrainingState& state = trainer_.state();
     // A run that was finished before this session has its figures in metrics.jsonl already.
     if (!stopped && valid_.is_null()) {
-      valid_ =
-          evaluate(model_.model, task_, {.precision = recipe_.train.precision, .batches = recipe_.train.eval_batches});
+      valid_ = evaluate(model_, task_, {.precision = recipe_.train.precision, .batches = recipe_.train.eval_batches});
     }
     return {.steps = state.step,
             .epochs = trainer_.epochs(),
@@ -208,7 +207,7 @@ class Session {
   Task task_;
   Checkpoints checkpoints_;
   std::optional<int64_t> first_step_;  // of this session; none: the run begins
-  models::WithParameters<models::CausalLM> model_;
+  models::AnyModel model_;
   optim::AdamW optimizer_;
   int64_t checkpointed_ = -1;  // the step of the newest checkpoint
   Trainer trainer_;
@@ -281,8 +280,8 @@ Json evaluate_run(const fs::path& run, const std::vector<std::string>& overrides
   const Recipe recipe = with_found_data(recipe_of(run, overrides), run / "recipe.toml");
   use_threads(recipe.train);
   const Task task = make_task(recipe, text::load_tokenizer(run));
-  const auto model = models::load_causal_lm(run);
-  return evaluate(model->model, task, {.precision = recipe.train.precision, .batches = recipe.train.eval_batches});
+  const models::AnyModel model = models::load_model(run);
+  return evaluate(model, task, {.precision = recipe.train.precision, .batches = recipe.train.eval_batches});
 }
 
 }  // namespace weft::train

@@ -2,12 +2,23 @@
 
 #include <algorithm>
 
+#include "weft/data/masked_task.h"
+#include "weft/data/rank_task.h"
 #include "weft/generate/causal_decoder.h"
+#include "weft/generate/choose.h"
 #include "weft/generate/generate.h"
+#include "weft/generate/source_decoder.h"
+#include "weft/train/loss.h"
 
 namespace weft::train {
 
 namespace {
+
+constexpr int64_t most_samples = 3;
+
+data::Batch first_batch(const Task& task) {
+  return (task.validation == nullptr ? task.training : task.validation)->batch(0);
+}
 
 std::string shown(const Task& task, std::span<const int32_t> ids) {
   return task.tokenizer->decode(ids, text::SpecialTokens::keep);
@@ -35,14 +46,13 @@ Json count_samples(generate::Decoder& decoder, const Task& task) {
 }
 
 Json text_samples(generate::Decoder& decoder, const Task& task) {
-  constexpr int64_t most_samples = 3, prompt_tokens = 16, new_tokens = 48;
-  const data::PackedBatch batch = (task.validation == nullptr ? task.training : task.validation)->batch(0);
+  constexpr size_t prompt_tokens = 16;
+  constexpr int64_t new_tokens = 48;
+  const data::Batch batch = first_batch(task);
   std::vector<std::vector<int32_t>> prompts;
-  for (size_t i = 0; i + 1 < batch.offsets.size() && static_cast<int64_t>(i) < most_samples; ++i) {
-    const int64_t length = std::min(prompt_tokens, batch.offsets[i + 1] - batch.offsets[i]);
-    const auto ids =
-        batch.ids.span<int32_t>().subspan(static_cast<size_t>(batch.offsets[i]), static_cast<size_t>(length));
-    prompts.emplace_back(ids.begin(), ids.end());
+  for (int64_t i = 0; i < std::min(most_samples, batch.sequences()); ++i) {
+    prompts.push_back(batch.input.sequence(i));
+    prompts.back().resize(std::min(prompts.back().size(), prompt_tokens));
   }
   const auto answers = generate::generate(decoder, prompts,
                                           {.max_new_tokens = new_tokens,
@@ -56,10 +66,56 @@ Json text_samples(generate::Decoder& decoder, const Task& task) {
   return samples;
 }
 
+Json rank_samples(const models::EncoderDecoder& model, const Task& task, Precision precision) {
+  const data::Batch batch = first_batch(task);
+  std::vector<std::vector<int32_t>> sources;
+  for (int64_t i = 0; i < std::min(most_samples, batch.sequences()); ++i) sources.push_back(batch.source.sequence(i));
+  generate::SourceDecoder decoder(model, sources, {.precision = precision});
+  const std::vector<std::vector<int32_t>> prompts(sources.size(), {data::RankTask::bos_id});
+  const auto answers = generate::generate(
+      decoder, prompts, {.max_new_tokens = model.config().max_length, .end_id = data::RankTask::eos_id});
+  Json samples = Json::array();
+  for (size_t i = 0; i < sources.size(); ++i) {
+    samples.push_back({{"input", shown(task, sources[i])},
+                       {"output", shown(task, answers[i].ids)},
+                       {"expected", shown(task, data::RankTask::answer(sources[i]))}});
+  }
+  return samples;
+}
+
+Json masked_samples(const models::Bert& model, const Task& task, Precision precision) {
+  const data::Batch batch = first_batch(task);
+  Context ctx{.precision = precision, .rng = {}};
+  const Variable hidden = model.hidden(ctx, input_of(batch.input, false));
+  const std::vector<int32_t> guesses = generate::most_probable_rows(model.masked_logits(ctx, hidden));
+  Json samples = Json::array();
+  for (int64_t i = 0; i < std::min(most_samples, batch.sequences()); ++i) {
+    const std::vector<int32_t> input = batch.input.sequence(i);
+    std::vector<int32_t> output = input, expected = input;
+    for (size_t t = 1; t < input.size(); ++t) {
+      const size_t row = static_cast<size_t>(batch.input.offsets[static_cast<size_t>(i)]) + t;
+      expected[t] = batch.targets.span<int32_t>()[row];
+      if (input[t] == data::MaskedTask::mask_id) output[t] = guesses[row];
+    }
+    samples.push_back(
+        {{"input", shown(task, input)}, {"output", shown(task, output)}, {"expected", shown(task, expected)}});
+  }
+  return samples;
+}
+
 }  // namespace
 
-Json draw_samples(const models::CausalLM& model, const Task& task, Precision precision) {
-  generate::CausalDecoder decoder(model, {.precision = precision});
+Json draw_samples(const models::AnyModel& model, const Task& task, Precision precision) {
+  switch (task.kind) {
+    case TaskKind::rank:
+      return rank_samples(model.as<models::EncoderDecoder>(), task, precision);
+    case TaskKind::bert:
+      return masked_samples(model.as<models::Bert>(), task, precision);
+    case TaskKind::language_model:
+    case TaskKind::count:
+      break;
+  }
+  generate::CausalDecoder decoder(model.as<models::CausalLM>(), {.precision = precision});
   return task.count ? count_samples(decoder, task) : text_samples(decoder, task);
 }
 

@@ -5,8 +5,7 @@
 #include <functional>
 
 #include "weft/base/json.h"
-#include "weft/models/causal_lm.h"
-#include "weft/models/model_folder.h"
+#include "weft/models/any_model.h"
 #include "weft/optim/adamw.h"
 #include "weft/optim/schedule.h"
 #include "weft/train/checkpoint.h"
@@ -41,8 +40,8 @@ struct StepReport {
 class Trainer {
  public:
   // All must outlive the trainer. `state`: where to go on; the parameters and `optimizer` are those of that step.
-  Trainer(const Recipe& recipe, const Task& task, models::WithParameters<models::CausalLM>& model,
-          optim::AdamW& optimizer, TrainingState state);
+  Trainer(const Recipe& recipe, const Task& task, models::AnyModel& model, optim::AdamW& optimizer,
+          TrainingState state);
 
   bool finished() const { return state_.step >= length_.steps; }
   const RunLength& length() const { return length_; }
@@ -56,13 +55,14 @@ class Trainer {
 
  private:
   Context context_of(int64_t batch_index) const;
-  Variable loss_of(Context& ctx, const data::PackedBatch& batch) const;
-  double accumulate_gradients(const std::vector<data::PackedBatch>& batches, int64_t first_batch);
-  [[noreturn]] void fail_on_loss(float loss, const data::PackedBatch& batch, int64_t batch_index) const;
+  // `classes_share`: how much more this batch's share of the step's sequences is than its share of the tokens.
+  Variable loss_of(Context& ctx, const data::Batch& batch, double classes_share) const;
+  double accumulate_gradients(const std::vector<data::Batch>& batches, int64_t first_batch);
+  [[noreturn]] void fail_on_loss(float loss, const data::Batch& batch, int64_t batch_index) const;
 
   const Recipe& recipe_;
   const Task& task_;
-  models::WithParameters<models::CausalLM>& model_;
+  models::AnyModel& model_;
   optim::AdamW& optimizer_;
   TrainingState state_;
   RunLength length_;
