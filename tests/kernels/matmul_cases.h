@@ -109,7 +109,7 @@ inline void check_matmul(const MatmulCase& t) {
 
 inline constexpr DType types[] = {DType::f32, DType::bf16};
 inline constexpr Transpose transposes[] = {Transpose::no, Transpose::yes};
-inline constexpr Activation activations[] = {Activation::none, Activation::relu, Activation::gelu,
+inline constexpr Activation activations[] = {Activation::none,      Activation::relu, Activation::gelu,
                                              Activation::gelu_tanh, Activation::silu, Activation::tanh};
 
 }  // namespace weft::kernels
