@@ -4,7 +4,7 @@ checks what they show against the numbers they were made from.
 
   scripts/check_pages.py [--program build/release/weft] [--screenshots FOLDER]
 
-Trains a tiny model for it. Needs Chromium: scripts/install_deps.sh --ci installs it. Takes about 15 seconds.
+Trains tiny models for it. Needs Chromium: scripts/install_deps.sh --ci installs it.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pages.checks import CheckError  # noqa: E402
 from pages.report_page import check_report  # noqa: E402
 
 RECIPE = """[task]
-name = "count"
+name = "{task}"
 [data]
 samples = 400
 validation_samples = 40
@@ -36,6 +36,12 @@ batch_size = 8
 log_every = 1
 eval_every = 10
 """
+# What the model of a task is shown.
+TEXTS = {
+    "count": ["--text", "20 21 22 23 24 25"],
+    "rank": ["--text", "5 30 9 1 70 2", "--target", "0 1 1 0 4"],
+    "bert": ["--text", "20 21 [MASK] 23 24 25"],
+}
 
 
 def weft(program, *arguments):
@@ -46,31 +52,36 @@ def weft(program, *arguments):
 
 
 def make_pages(program, folder):
-    """Trains the tiny model and writes its maps in both forms."""
-    (folder / "tiny.toml").write_text(RECIPE, encoding="utf-8")
-    weft(program, "train", folder / "tiny.toml", "--out", folder / "run", "--json")
-    for form in ("json", "html"):
-        weft(program, "attention", folder / "run", "--text", "20 21 22 23 24 25", "--out", folder / f"maps.{form}")
+    """Trains a tiny model of every architecture and writes its maps in both forms."""
+    for task, text in TEXTS.items():
+        (folder / f"{task}.toml").write_text(RECIPE.format(task=task), encoding="utf-8")
+        weft(program, "train", folder / f"{task}.toml", "--out", folder / task, "--json")
+        for form in ("json", "html"):
+            weft(program, "attention", folder / task, *text, "--out", folder / f"{task}-maps.{form}")
+
+
+def check_page(browser, page, check, name, screenshots):
+    """Opens the page in light and in dark and uses it."""
+    for scheme in ("light", "dark"):
+        browser.open(page, scheme)
+        check()
+        complaints = browser.complaints()
+        if complaints:
+            raise CheckError(f"the page complains: {complaints}")
+        if screenshots:
+            browser.screenshot(screenshots / f"{name}-{scheme}.png")
+    print(f"{name}: ok")
 
 
 def check_all(browser, folder, screenshots):
-    maps = json.loads((folder / "maps.json").read_text(encoding="utf-8"))
-    metrics = [json.loads(line) for line in (folder / "run/metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    recipe = (folder / "run/recipe.toml").read_text(encoding="utf-8")
-    pages = {
-        folder / "maps.html": lambda: check_attention(browser, maps),
-        folder / "run/report.html": lambda: check_report(browser, metrics, recipe),
-    }
-    for page, check in pages.items():
-        for scheme in ("light", "dark"):
-            browser.open(page, scheme)
-            check()
-            complaints = browser.complaints()
-            if complaints:
-                raise CheckError(f"the page complains: {complaints}")
-            if screenshots:
-                browser.screenshot(screenshots / f"{page.stem}-{scheme}.png")
-            print(f"{page.name}, {scheme}: ok")
+    for task in TEXTS:
+        maps = json.loads((folder / f"{task}-maps.json").read_text(encoding="utf-8"))
+        metrics = [json.loads(line) for line in (folder / task / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+        recipe = (folder / task / "recipe.toml").read_text(encoding="utf-8")
+        check_page(browser, folder / f"{task}-maps.html", lambda: check_attention(browser, maps), f"{task}-maps",
+                   screenshots)
+        check_page(browser, folder / task / "report.html", lambda: check_report(browser, metrics, recipe),
+                   f"{task}-report", screenshots)
 
 
 def main():

@@ -8,6 +8,9 @@ namespace weft::app {
 void add_train(CLI::App& program);
 void add_eval(CLI::App& program);
 void add_generate(CLI::App& program);
+void add_translate(CLI::App& program);
+void add_fill_mask(CLI::App& program);
+void add_classify(CLI::App& program);
 void add_attention(CLI::App& program);
 void add_inspect(CLI::App& program);
 void add_tokenizer(CLI::App& program);

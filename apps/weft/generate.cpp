@@ -8,6 +8,7 @@
 
 #include "apps/weft/beam_options.h"
 #include "apps/weft/commands.h"
+#include "apps/weft/model_kind.h"
 #include "apps/weft/options.h"
 #include "weft/base/error.h"
 #include "weft/base/json.h"
@@ -138,6 +139,7 @@ void run_generate(const TextOptions& options) {
                       "generate: --scores are those of beam search; add --beam-size");
   if (options.beam.given()) beam_search_options(options.beam);
   apply_threads(options.common);
+  require_architecture(options.run, models::Architecture::causal_lm, "generate");
   TextGenerator generator(options);
   if (options.prompt) {
     generator.run(*options.prompt);

@@ -35,6 +35,9 @@ int main(int argc, char** argv) {
   weft::app::add_train(program);
   weft::app::add_eval(program);
   weft::app::add_generate(program);
+  weft::app::add_translate(program);
+  weft::app::add_fill_mask(program);
+  weft::app::add_classify(program);
   weft::app::add_attention(program);
   weft::app::add_inspect(program);
   weft::app::add_tokenizer(program);

@@ -22,9 +22,9 @@ struct AttentionMap {
 // All attention maps of a model for one text (or a source and a target), and the tokens they speak of.
 struct AttentionMaps {
   std::string model;
-  std::string architecture;
-  std::vector<std::pair<std::string, std::vector<std::string>>> sequences;  // name, tokens
-  std::vector<AttentionMap> maps;
+  std::string architecture{};
+  std::vector<std::pair<std::string, std::vector<std::string>>> sequences{};  // name, tokens
+  std::vector<AttentionMap> maps{};
 };
 
 // One JSON object:

@@ -12,9 +12,9 @@ namespace weft::generate {
 
 // How a model folder wants its text begun and ended: generation_config.json, in the Hugging Face layout.
 struct GenerationConfig {
-  std::optional<int32_t> bos_id;          // "bos_token_id": put before every prompt
-  std::optional<int32_t> eos_id;          // "eos_token_id": ends a sequence
-  std::optional<int64_t> max_new_tokens;  // "max_new_tokens"
+  std::optional<int32_t> bos_id{};          // "bos_token_id": put before every prompt
+  std::optional<int32_t> eos_id{};          // "eos_token_id": ends a sequence
+  std::optional<int64_t> max_new_tokens{};  // "max_new_tokens"
 };
 
 // All absent if the folder has no such file; other keys of the file are not read. FormatError for a bad file or value.

@@ -22,9 +22,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t most_points = 1000;                    // of a series, about
-constexpr size_t most_sample_sets = 20;                 // the newest
-constexpr std::array uncharted = {"tokens", "starts"};  // figures of an evaluation that say how much was evaluated
+constexpr size_t most_points = 1000;     // of a series, about
+constexpr size_t most_sample_sets = 20;  // the newest
+constexpr std::array uncharted = {"tokens", "starts",
+                                  "sequences"};  // figures of an evaluation that say how much was evaluated
 
 using Points = std::vector<std::pair<int64_t, double>>;
 
@@ -89,12 +90,15 @@ class Curves {
     Json loss = Json::array();
     if (!loss_.empty()) loss.push_back(series("training", loss_));
     if (evaluations_.contains("loss")) loss.push_back(series("validation", evaluations_.at("loss")));
-    if (!loss.empty()) charts.push_back({{"title", "Loss"}, {"unit", "nats per token"}, {"series", loss}});
+    if (!loss.empty()) charts.push_back({{"title", "Loss"}, {"unit", "nats"}, {"series", loss}});
     add_chart(charts, "Learning rate", "", "learning rate", learning_rate_);
     add_chart(charts, "Gradient norm", "before clipping", "norm", norm_);
     add_chart(charts, "Throughput", "tokens per second", "throughput", throughput_);
     for (const auto& [name, points] : evaluations_) {
-      if (name != "loss") add_chart(charts, "Validation: " + name, "", name, points);
+      if (name == "loss") continue;
+      std::string words = name;
+      std::ranges::replace(words, '_', ' ');
+      add_chart(charts, "Validation: " + words, "", words, points);
     }
     return charts;
   }

@@ -71,7 +71,9 @@ function picture(layer, head, largest) {
   return canvas;
 }
 
-function largestOf(weights) {
+// The weight that is drawn in full colour.
+function fullColour(weights) {
+  if (!element("own-scale").checked) return 1;
   let largest = 1e-9;
   for (const weight of weights) largest = Math.max(largest, weight);
   return largest;
@@ -87,7 +89,7 @@ const layout = { cell: 20, left: 0, top: 0 };
 function drawMap() {
   const map = data.maps[state.layer];
   const weights = weightsOf(state.layer, state.head);
-  const largest = element("own-scale").checked ? largestOf(weights) : 1;
+  const largest = fullColour(weights);
   const style = getComputedStyle(document.body);
   const canvas = element("cells");
   const context = canvas.getContext("2d");
@@ -186,7 +188,8 @@ function makeOverview() {
     row.setAttribute("role", "row");
     const header = document.createElement("span");
     header.setAttribute("role", "rowheader");
-    header.textContent = map.layer;
+    // A long path may be broken behind its dots and underscores.
+    header.append(...map.layer.split(/(?<=[._])/).flatMap((part) => [part, document.createElement("wbr")]));
     row.append(header);
     for (let head = 0; head < map.heads; ++head) {
       const cell = document.createElement("div");
@@ -213,7 +216,7 @@ function drawOverview(layer = 0, run = ++drawing) {
     canvas.width = canvas.height = 88;
     const context = canvas.getContext("2d");
     context.imageSmoothingEnabled = data.maps[layer].queryCount > 88 || data.maps[layer].keyCount > 88;
-    context.drawImage(picture(layer, head, largestOf(weightsOf(layer, head))), 0, 0, 88, 88);
+    context.drawImage(picture(layer, head, fullColour(weightsOf(layer, head))), 0, 0, 88, 88);
   }
   setTimeout(drawOverview, 0, layer + 1, run);
 }
@@ -284,8 +287,7 @@ element("overview").addEventListener("keydown", (event) => {
 element("controls").addEventListener("submit", (event) => event.preventDefault());
 element("layer").addEventListener("change", (event) => choose(Number(event.target.value), state.head));
 element("head").addEventListener("change", (event) => choose(state.layer, event.target.value === mean ? mean : Number(event.target.value)));
-element("own-scale").addEventListener("change", drawMap);
-dark.addEventListener("change", () => { drawMap(); drawOverview(); });
+for (const source of [element("own-scale"), dark]) source.addEventListener("change", () => { drawMap(); drawOverview(); });
 
 const counts = Object.entries(data.sequences).map(([name, tokens]) => `${name}: ${tokens.length} tokens`).join(" · ");
 element("about").textContent = `${data.model} · ${data.architecture} · ${counts}`;
