@@ -28,7 +28,7 @@ void classify(const LoadedBert& bert, const ClassifyOptions& options, std::span<
   for (const std::string& line : lines) ids.push_back(bert.encode(line, first_line + static_cast<int64_t>(ids.size())));
   const models::Bert& model = bert.model->model;
   Context ctx{.precision = precision_of(options.common), .rng = {}};
-  const models::TokenInput input = LoadedBert::pack(ids);
+  const models::TokenInput input = models::packed_input(std::vector<std::span<const int32_t>>(ids.begin(), ids.end()));
   const Tensor logits = model.class_logits(ctx, input, model.hidden(ctx, input)).value().to(DType::f32).contiguous();
   const auto classes = static_cast<size_t>(logits.dim(-1));
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -25,19 +25,6 @@ std::vector<int32_t> LoadedBert::encode(const std::string& line, int64_t number)
   return ids;
 }
 
-models::TokenInput LoadedBert::pack(std::span<const std::vector<int32_t>> lines) {
-  std::vector<int32_t> ids;
-  std::vector<int64_t> offsets = {0};
-  for (const std::vector<int32_t>& line : lines) {
-    ids.insert(ids.end(), line.begin(), line.end());
-    offsets.push_back(static_cast<int64_t>(ids.size()));
-  }
-  models::TokenInput input;
-  input.ids = Tensor::from<int32_t>(ids, {static_cast<int64_t>(ids.size())});
-  input.mask = Mask::packed(offsets, false);
-  return input;
-}
-
 std::vector<size_t> largest_first(std::span<const float> values, size_t count) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -19,8 +19,6 @@ struct LoadedBert {
   // The ids of a line as the model reads them: the folder's first token (CLS), if it has one, then the text.
   // weft::Error, naming the line by its number from 1, for a line without tokens and one longer than the model takes.
   std::vector<int32_t> encode(const std::string& line, int64_t number) const;
-  // The lines laid end to end.
-  static models::TokenInput pack(std::span<const std::vector<int32_t>> lines);
 
   std::unique_ptr<models::WithParameters<models::Bert>> model;
   std::unique_ptr<text::Tokenizer> tokenizer;

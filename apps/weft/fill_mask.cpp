@@ -59,7 +59,8 @@ class MaskFiller {
     }
     const models::Bert& model = bert_.model->model;
     Context ctx{.precision = precision_of(options_.common), .rng = {}};
-    const Variable hidden = model.hidden(ctx, LoadedBert::pack(ids));
+    const Variable hidden =
+        model.hidden(ctx, models::packed_input(std::vector<std::span<const int32_t>>(ids.begin(), ids.end())));
     const Tensor logits = model.masked_logits(ctx, hidden).value().to(DType::f32).contiguous();
     const auto v = static_cast<size_t>(logits.dim(-1));
     size_t row = 0;

@@ -110,7 +110,9 @@ class TextGenerator {
         fmt::print("{}{}\n", prompt, text);
       }
     }
-    if (options_.common.json) fmt::print("{}\n", format_json(line, JsonStyle::compact));
+    if (!options_.common.json) return;
+    line["text"] = line["hypotheses"].at(0).at("text");
+    fmt::print("{}\n", format_json(line, JsonStyle::compact));
   }
 
   // The text of `added` as it stands behind the prompt.

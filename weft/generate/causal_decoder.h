@@ -1,6 +1,7 @@
 #pragma once
 
 #include "weft/generate/decoder.h"
+#include "weft/generate/decoder_rows.h"
 #include "weft/models/causal_lm.h"
 
 namespace weft::generate {
@@ -19,24 +20,18 @@ class CausalDecoder final : public Decoder {
   int64_t vocab_size() const override { return model_.config().vocab_size; }
   std::optional<int64_t> max_length() const override { return std::nullopt; }
   Tensor start(std::span<const std::vector<int32_t>> prompts, const DecoderRoom& room) override;
-  void select(std::span<const int64_t> sources) override;
+  void select(std::span<const int64_t> sources) override { rows_.select(sources); }
   Tensor next(std::span<const int32_t> ids) override;
 
-  const nn::KvCache* cache() const { return cache_ ? &*cache_ : nullptr; }  // null: none yet, or CacheUse::recompute
+  const nn::KvCache* cache() const { return rows_.cache(); }  // null: none yet, or CacheUse::recompute
 
  private:
-  struct Row {
-    std::vector<int32_t> window;  // what the model sees of the row
-    size_t cached = 0;            // how many of these the cache holds
-  };
-
-  void slide(Row& row, int64_t number);
+  void slide();
   Tensor logits();
 
   const models::CausalLM& model_;
   DecoderSettings settings_;
-  std::vector<Row> rows_;
-  std::optional<nn::KvCache> cache_;
+  DecoderRows rows_;
 };
 
 }  // namespace weft::generate

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "weft/generate/decoder.h"
+#include "weft/generate/decoder_rows.h"
 #include "weft/models/encoder_decoder.h"
 
 namespace weft::generate {
@@ -18,27 +19,19 @@ class SourceDecoder final : public Decoder {
   std::optional<int64_t> max_length() const override { return model_.config().max_length; }
   // Prompt i, usually the start token alone, is the beginning of the target of source i; there is one per source.
   Tensor start(std::span<const std::vector<int32_t>> prompts, const DecoderRoom& room) override;
-  void select(std::span<const int64_t> sources) override;
+  void select(std::span<const int64_t> sources) override { rows_.select(sources); }
   Tensor next(std::span<const int32_t> ids) override;
 
-  const nn::KvCache* cache() const { return cache_ ? &*cache_ : nullptr; }  // null: none yet, or CacheUse::recompute
+  const nn::KvCache* cache() const { return rows_.cache(); }  // null: none yet, or CacheUse::recompute
 
  private:
-  struct Row {
-    std::vector<int32_t> ids;
-    size_t cached = 0;   // how many of these the cache holds
-    int64_t source = 0;  // its number
-  };
-
-  Context context() const { return {.precision = settings_.precision, .rng = {}}; }
   Tensor logits();
 
   const models::EncoderDecoder& model_;
   DecoderSettings settings_;
-  int64_t source_count_;
+  size_t source_count_;
   models::EncodedSource encoded_;
-  std::vector<Row> rows_;
-  std::optional<nn::KvCache> cache_;
+  DecoderRows rows_;
 };
 
 }  // namespace weft::generate

@@ -48,6 +48,19 @@ Tensor rows_of(const Mask& mask, bool last) {
 
 }  // namespace
 
+TokenInput packed_input(std::span<const std::span<const int32_t>> sequences) {
+  std::vector<int32_t> ids;
+  std::vector<int64_t> offsets = {0};
+  for (const std::span<const int32_t> sequence : sequences) {
+    ids.insert(ids.end(), sequence.begin(), sequence.end());
+    offsets.push_back(static_cast<int64_t>(ids.size()));
+  }
+  TokenInput input;
+  input.ids = Tensor::from<int32_t>(ids, {static_cast<int64_t>(ids.size())});
+  input.mask = Mask::packed(offsets, false);
+  return input;
+}
+
 SequenceLayout layout_of(const TokenInput& input, bool causal, int64_t max_length, const nn::KvCache* cache,
                          std::string_view model) {
   require(input.ids.defined() && input.ids.dtype() == DType::i32 && input.ids.numel() > 0,

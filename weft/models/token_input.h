@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "weft/nn/kv_cache.h"
@@ -18,6 +19,9 @@ struct TokenInput {
   Tensor segment_ids{};   // i32, same shape: which segment (sentence A, sentence B) a token of Bert belongs to;
                           // undefined: 0
 };
+
+// Sequences laid end to end.
+TokenInput packed_input(std::span<const std::span<const int32_t>> sequences);
 
 // What a stack of blocks needs to know of an input.
 struct SequenceLayout {

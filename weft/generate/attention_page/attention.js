@@ -45,13 +45,13 @@ function palette() {
   const stops = dark.matches
     ? [[16, 21, 28], [24, 78, 145], [90, 170, 240], [240, 248, 255]]
     : [[255, 255, 255], [158, 202, 235], [33, 113, 181], [5, 30, 75]];
-  const colours = new Uint8ClampedArray(256 * 3);
+  const colours = new Uint8ClampedArray(256 * 4).fill(255);
   for (let i = 0; i < 256; ++i) {
     const at = (i / 255) * (stops.length - 1);
     const from = Math.min(stops.length - 2, Math.floor(at));
-    for (let c = 0; c < 3; ++c) colours[i * 3 + c] = stops[from][c] + (at - from) * (stops[from + 1][c] - stops[from][c]);
+    for (let c = 0; c < 3; ++c) colours[i * 4 + c] = stops[from][c] + (at - from) * (stops[from + 1][c] - stops[from][c]);
   }
-  return colours;
+  return new Uint32Array(colours.buffer);  // one number a colour, to be copied as it is
 }
 
 // The map as a picture of one pixel per weight.
@@ -63,10 +63,8 @@ function picture(layer, head, largest) {
   canvas.width = map.keyCount;
   canvas.height = map.queryCount;
   const image = new ImageData(map.keyCount, map.queryCount);
-  for (let i = 0; i < weights.length; ++i) {
-    const colour = 3 * Math.min(255, Math.round((255 * weights[i]) / largest));
-    image.data.set([colours[colour], colours[colour + 1], colours[colour + 2], 255], 4 * i);
-  }
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < weights.length; ++i) pixels[i] = colours[Math.min(255, Math.round((255 * weights[i]) / largest))];
   canvas.getContext("2d").putImageData(image, 0, 0);
   return canvas;
 }
