@@ -125,7 +125,13 @@ std::vector<std::string> check_pairs(const PipelineTokenizer& tokenizer, const s
       }
       continue;
     }
-    const Encoding encoding = tokenizer.encode(texts, options_of(row));
+    Encoding encoding;
+    try {
+      encoding = tokenizer.encode(texts, options_of(row));
+    } catch (const Error& error) {
+      check.differ("ids", error.what());
+      continue;
+    }
     check.expect("word_ids", encoding.word_ids);
     check.expect("ids", encoding.ids);
     check.expect("type_ids", encoding.type_ids);

@@ -16,6 +16,7 @@ AddedToken read_token(const JsonView& entry) {
   token.id = entry.get<int>("id");
   if (token.id < 0) entry.at("id").expected("an id from 0 on");
   token.content = entry.get<std::string>("content");
+  token.shown = token.content;
   token.special = entry.get_or<bool>("special", false);
   token.single_word = entry.get_or<bool>("single_word", false);
   token.lstrip = entry.get_or<bool>("lstrip", false);
@@ -70,21 +71,17 @@ void AddedTokens::Finder::add(std::string_view content, int32_t place) {
 
 AddedTokens::AddedTokens(const JsonView& list, const TokenModel& model, const Normalizer* normalizer) {
   for (size_t i = 0; i < list.size(); ++i) add(read_token(list.at(i)), model);
-  const auto find_in = [&](bool special) {
-    for (size_t i = 0; i < tokens_.size(); ++i) {
-      const AddedToken& token = tokens_[i];
-      if (token.special != special) continue;
-      if (!token.normalized) {
-        raw_.add(token.content, static_cast<int32_t>(i));
-        continue;
-      }
-      AlignedText content(token.content, Tracking::off);
-      if (normalizer != nullptr) content = normalizer->normalize(std::move(content));
-      normalized_.add(content.text(), static_cast<int32_t>(i));
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    AddedToken& token = tokens_[i];
+    if (!token.normalized) {
+      raw_.add(token.content, static_cast<int32_t>(i));
+      continue;
     }
-  };
-  find_in(true);
-  find_in(false);
+    AlignedText content(token.content, Tracking::off);
+    if (normalizer != nullptr) content = normalizer->normalize(std::move(content));
+    token.shown = content.text();
+    normalized_.add(token.shown, static_cast<int32_t>(i));
+  }
 }
 
 void AddedTokens::add(AddedToken token, const TokenModel& model) {

@@ -24,6 +24,7 @@ struct AddedToken {
   bool lstrip = false;       // takes the white space before it along
   bool rstrip = false;       // and behind it
   bool normalized = true;    // looked for in the normalized text, not in the raw one
+  std::string shown;         // what it decodes to: its content, normalized if the text is
   bool special = false;      // left out by decoding with SpecialTokens::skip
 };
 

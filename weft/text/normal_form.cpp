@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "weft/text/unicode.h"
+#include "weft/text/unicode_differences.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -26,8 +27,8 @@ std::optional<char32_t> compose(char32_t first, char32_t second) {
 std::vector<CharacterChange> decompose(std::string_view text, bool compatibility) {
   std::vector<CharacterChange> result;
   result.reserve(text.size());
-  const auto options =
-      static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0));
+  constexpr auto canonical = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
+  const auto options = static_cast<utf8proc_option_t>(canonical | (compatibility ? UTF8PROC_COMPAT : 0));
   size_t marks = 0;  // where the marks after the last starter begin
   const auto sort_marks = [&] {
     std::stable_sort(result.begin() + static_cast<ptrdiff_t>(marks), result.end(),
@@ -41,7 +42,8 @@ std::vector<CharacterChange> decompose(std::string_view text, bool compatibility
     utf8proc_int32_t parts[32];
     int boundary = 0;
     const auto value = static_cast<utf8proc_int32_t>(next.value);
-    const utf8proc_ssize_t count = utf8proc_decompose_char(value, parts, 32, options, &boundary);
+    const bool plain = compatibility && contains(no_compatibility_before, next.value);
+    const utf8proc_ssize_t count = utf8proc_decompose_char(value, parts, 32, plain ? canonical : options, &boundary);
     for (utf8proc_ssize_t i = 0; i < count; ++i) {
       const auto part = static_cast<char32_t>(parts[i]);
       if (combining_class(part) == 0) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
-#include "weft/base/threads.h"
 #include "weft/text/hash.h"
 
 namespace weft::text {
@@ -98,7 +97,7 @@ class PipelineTokenizer::PieceEncoder {
   std::vector<PieceToken> made_;
 };
 
-Encoding PipelineTokenizer::encode_text(const Request& request) const {
+Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
   const bool detailed = request.detail == EncodeDetail::all;
   const bool tracked = detailed || (pre_tokenizer_ && pre_tokenizer_->needs_tracking());
   Pieces pieces = added_.find(AlignedText(request.text, tracked ? Tracking::on : Tracking::off), normalizer_.get());
@@ -107,23 +106,20 @@ Encoding PipelineTokenizer::encode_text(const Request& request) const {
   Encoding encoding;
   PieceEncoder encoder(*this, pieces);
   // The reference gives the model no more pieces than truncation needs and forgets the others, which shows in the
-  // windows that are left over. Added tokens do not count.
-  const auto count_of = [&](const Piece& piece) {
-    return piece.token == Piece::open ? encoder.tokens(piece).size() : 0;
-  };
+  // windows that are left over. It looks at the count after pieces that the model sees, not after added tokens.
   size_t first = 0;
   size_t end = pieces.list.size();
   if (request.enough && request.kept_end == Side::right) {
     first = end;
     for (size_t count = 0; first > 0;) {
       const Piece& piece = pieces.list[--first];
-      count += count_of(piece);
+      count += encoder.tokens(piece).size();
       if (piece.token == Piece::open && count >= *request.enough) break;
     }
   } else if (request.enough) {
     for (size_t count = 0, word = 0; word < end; ++word) {
       const Piece& piece = pieces.list[word];
-      count += count_of(piece);
+      count += encoder.tokens(piece).size();
       if (piece.token == Piece::open && count >= *request.enough) end = word + 1;
     }
   }
@@ -144,66 +140,12 @@ Encoding PipelineTokenizer::encode_text(const Request& request) const {
   return encoding;
 }
 
-Encoding PipelineTokenizer::encode_one(const TextPair& texts, const EncodeOptions& options) const {
-  const auto request = [&](std::string_view text, int32_t type_id, TruncationStrategy other_only) {
-    Request result{.text = text, .type_id = type_id, .detail = options.detail};
-    if (options.truncation && options.truncation->strategy != other_only) {
-      result.enough = static_cast<size_t>(std::max<int64_t>(options.truncation->max_length, 0));
-      result.kept_end = options.truncation->direction == Side::right ? Side::left : Side::right;
-    }
-    return result;
-  };
-  std::vector<EncodedPart> parts;
-  parts.push_back({encode_text(request(texts.text, 0, TruncationStrategy::only_second)), texts.text});
-  if (texts.pair) {
-    parts.push_back({encode_text(request(*texts.pair, 1, TruncationStrategy::only_first)), *texts.pair});
-  }
-  if (options.truncation) {
-    Truncation truncation = *options.truncation;
-    if (post_processor_ && options.special_tokens == AddSpecialTokens::yes) {
-      const int64_t added = post_processor_->added_tokens(texts.pair.has_value());
-      require(added <= truncation.max_length, "truncation: {} tokens have no room for the {} special ones",
-              truncation.max_length, added);
-      truncation.max_length -= added;
-    }
-    truncate(parts[0].encoding, texts.pair ? &parts[1].encoding : nullptr, truncation);
-  }
-  if (post_processor_) post_processor_->process(parts, options.special_tokens);
-  Encoding result = parts.empty() ? Encoding{} : std::move(parts[0].encoding);
-  for (size_t i = 1; i < parts.size(); ++i) result.append(parts[i].encoding);
-  return result;
-}
-
-Encoding PipelineTokenizer::encode(const TextPair& texts, const EncodeOptions& options) const {
-  std::vector<Encoding> encodings;
-  encodings.push_back(encode_one(texts, options));
-  if (options.padding) pad(encodings, *options.padding);
-  return std::move(encodings[0]);
-}
-
-std::vector<Encoding> PipelineTokenizer::encode_batch(std::span<const TextPair> texts,
-                                                      const EncodeOptions& options) const {
-  std::vector<Encoding> encodings(texts.size());
-  parallel_for(static_cast<int64_t>(texts.size()), 8, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      encodings[static_cast<size_t>(i)] = encode_one(texts[static_cast<size_t>(i)], options);
-    }
-  });
-  if (options.padding) pad(encodings, *options.padding);
-  return encodings;
-}
-
-std::vector<int32_t> PipelineTokenizer::encode(std::string_view text) const {
-  return encode_text({.text = text, .type_id = 0, .detail = EncodeDetail::ids}).ids;
-}
-
 std::string PipelineTokenizer::decode_bytes(std::span<const int32_t> ids, SpecialTokens special) const {
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
   for (const int32_t id : ids) {
     const AddedToken* added = added_.by_id(id);
-    const auto name =
-        added != nullptr ? std::optional<std::string_view>(added->content) : model_->vocabulary().name(id);
+    const auto name = added != nullptr ? std::optional<std::string_view>(added->shown) : model_->vocabulary().name(id);
     if (!name || (special == SpecialTokens::skip && added_.is_special(*name))) continue;
     tokens.emplace_back(*name);
   }

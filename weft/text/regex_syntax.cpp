@@ -2,10 +2,12 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/text/unicode_differences.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -20,17 +22,19 @@ constexpr std::string_view not_space_items =
     R"(\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
 constexpr std::string_view word_items =
     R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+// Outside of brackets, some numbers of Latin-1 are word characters as well.
+constexpr std::string_view latin_number_items = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 constexpr std::string_view hex_items = "0-9A-Fa-f";
 constexpr std::string_view any_character = R"([\x{0}-\x{10ffff}])";
 
 // Names that Oniguruma knows besides the categories and scripts that PCRE2 has too.
 std::optional<std::string_view> named_items(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 18> names = {{
-      {"alpha", R"(\p{L}\p{M}\p{Nl})"},
-      {"alnum", R"(\p{L}\p{M}\p{Nl}\p{Nd})"},
+      {"alpha", R"(\p{Alphabetic})"},
+      {"alnum", R"(\p{Alphabetic}\p{Nd})"},
       {"digit", R"(\p{Nd})"},
       {"space", space_items},
-      {"punct", R"(\p{P}\p{S})"},
+      {"punct", R"(\p{P})"},
       {"upper", R"(\p{Lu})"},
       {"lower", R"(\p{Ll})"},
       {"cntrl", R"(\p{Cc})"},
@@ -51,6 +55,16 @@ std::optional<std::string_view> named_items(std::string_view name) {
     if (known == folded) return items;
   }
   return std::nullopt;
+}
+
+// Characters of a category that the library may be too old to know.
+std::span<const CharacterRange> later_characters(std::string_view category) {
+  if (category == "L" || category == "Lo") return later_letters;
+  if (category == "M") return later_marks;
+  if (category == "N") return later_numbers;
+  if (category == "P") return later_punctuation;
+  if (category == "S") return later_symbols;
+  return {};
 }
 
 std::string code_point(uint32_t value) { return fmt::format("\\x{{{:x}}}", value); }
@@ -187,6 +201,10 @@ class Translator {
   }
 
   void escape() {
+    if (peek() == 'w' || peek() == 'W') {
+      atom(fmt::format("[{}{}{}]", take() == 'W' ? "^" : "", word_items, latin_number_items));
+      return;
+    }
     if (const std::optional<CharacterSet> set = set_escape()) {
       atom(set->pattern());
       return;
@@ -276,7 +294,12 @@ class Translator {
       if (negated) return {"", {fmt::format("[^{}]", *items)}};
       return {std::string(*items), {}};
     }
-    return {fmt::format("\\{}{{{}}}", negated ? 'P' : 'p', name), {}};
+    const std::span<const CharacterRange> later = later_characters(name);
+    if (later.empty()) return {fmt::format("\\{}{{{}}}", negated ? 'P' : 'p', name), {}};
+    std::string items = fmt::format("\\p{{{}}}", name);
+    for (const CharacterRange& range : later) items += code_point(range.first) + "-" + code_point(range.last);
+    if (negated) return {"", {fmt::format("[^{}]", items)}};
+    return {std::move(items), {}};
   }
 
   uint32_t hexadecimal(size_t most) {
@@ -408,7 +431,8 @@ class Translator {
     const bool negated = take_if("^");
     const size_t length = rest().find(":]");
     if (length == std::string_view::npos) refuse("a bracket expression without its end");
-    const auto items = named_items(rest().substr(0, length));
+    const std::string_view name = rest().substr(0, length);
+    const auto items = name == "punct" ? std::optional<std::string_view>(R"(\p{P}\p{S})") : named_items(name);
     if (!items) refuse("a bracket expression with an unknown name");
     position_ += length + 2;
     if (negated) {

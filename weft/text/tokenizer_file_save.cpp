@@ -5,6 +5,8 @@
 #include "weft/base/json.h"
 #include "weft/text/byte.h"
 #include "weft/text/character.h"
+#include "weft/text/forms/marian.h"
+#include "weft/text/forms/sentence_piece.h"
 #include "weft/text/pipeline_tokenizer.h"
 #include "weft/text/tokenizer_file.h"
 #include "weft/text/tokenizer_layout.h"
@@ -102,7 +104,7 @@ Json document_of(const Tokenizer& tokenizer) {
 Json config_of(const Tokenizer& tokenizer) {
   // Other tools otherwise delete spaces before punctuation when they decode.
   Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
-  if (dynamic_cast<const PipelineTokenizer*>(&tokenizer) == nullptr) config[own_kind_key] = true;
+  if (dynamic_cast<const EncodingTokenizer*>(&tokenizer) == nullptr) config[own_kind_key] = true;
   const auto put = [&](const char* role, const std::optional<int32_t>& id) {
     if (id) config[role] = tokenizer.token(*id);
   };
@@ -117,6 +119,19 @@ Json config_of(const Tokenizer& tokenizer) {
 
 void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& path) {
   const TokenizerPaths paths = tokenizer_paths(path);
+  const std::filesystem::path folder = paths.tokenizer.parent_path();
+  if (const auto* pieces = dynamic_cast<const SentencePieceTokenizer*>(&tokenizer)) {
+    write_file_atomically(folder / "tokenizer.model", pieces->bytes());
+    write_file_atomically(paths.config, format_json(config_of(tokenizer)));
+    return;
+  }
+  if (const auto* marian = dynamic_cast<const MarianTokenizer*>(&tokenizer)) {
+    for (const char* name : {"source.spm", "target.spm", "vocab.json"}) {
+      copy_file_atomically(marian->folder() / name, folder / name);
+    }
+    write_file_atomically(paths.config, format_json(config_of(tokenizer)));
+    return;
+  }
   const Json document = document_of(tokenizer);
   write_file_atomically(paths.config, format_json(config_of(tokenizer)));
   write_file_atomically(paths.tokenizer, format_json(document));

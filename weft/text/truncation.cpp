@@ -128,9 +128,6 @@ void truncate(Encoding& first, Encoding* second, const Truncation& truncation) {
   require(truncation.max_length >= 0 && truncation.stride >= 0,
           "truncation: expected a length and a stride from 0 on, got {} and {}", truncation.max_length,
           truncation.stride);
-  require(truncation.stride == 0 || truncation.stride < truncation.max_length,
-          "truncation: expected a stride below the {} tokens that are left for text, got {}", truncation.max_length,
-          truncation.stride);
   const auto max_length = static_cast<size_t>(truncation.max_length);
   if (max_length == 0) {
     cut(first, 0, truncation);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/text/unicode_differences.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -16,20 +17,28 @@ utf8proc_category_t category(char32_t value) { return utf8proc_category(static_c
 
 bool is_letter(char32_t value) {
   const auto c = category(value);
-  return c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO;
+  return (c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO) ||
+         (c == UTF8PROC_CATEGORY_CN && contains(later_letters, value));
 }
 
 bool is_number(char32_t value) {
   const auto c = category(value);
-  return c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO;
+  return (c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO) ||
+         (c == UTF8PROC_CATEGORY_CN && contains(later_numbers, value));
 }
 
-bool is_mark(char32_t value) {
+bool is_accent(char32_t value) {
   const auto c = category(value);
-  return c >= UTF8PROC_CATEGORY_MN && c <= UTF8PROC_CATEGORY_ME;
+  const bool mark = c >= UTF8PROC_CATEGORY_MN && c <= UTF8PROC_CATEGORY_ME;
+  // Two Vedic signs were marks before they became letters.
+  return (mark && !contains(not_mark_before, value)) || value == 0x1cf2 || value == 0x1cf3;
 }
 
-bool is_nonspacing_mark(char32_t value) { return category(value) == UTF8PROC_CATEGORY_MN; }
+bool is_bert_accent(char32_t value) {
+  const bool mark = category(value) == UTF8PROC_CATEGORY_MN;
+  // A sign of Hanunoo was a nonspacing mark before it became a spacing one.
+  return (mark && !contains(not_nonspacing_before, value)) || value == 0x1734;
+}
 
 bool is_punctuation(char32_t value) {
   if (value < 0x80) {
@@ -37,11 +46,16 @@ bool is_punctuation(char32_t value) {
            (value >= 0x7b && value <= 0x7e);
   }
   const auto c = category(value);
-  return c >= UTF8PROC_CATEGORY_PC && c <= UTF8PROC_CATEGORY_PO;
+  const bool punctuation = c >= UTF8PROC_CATEGORY_PC && c <= UTF8PROC_CATEGORY_PO;
+  // Two characters were punctuation before they became a symbol and a mark.
+  return (punctuation && !contains(not_punctuation_before, value)) || value == 0x166d || value == 0x111c9;
 }
 
 bool is_control_or_private(char32_t value) {
   const auto c = category(value);
+  const bool later =
+      value == 0x890 || value == 0x891 || value == 0x8e2 || value == 0x110cd || (value >= 0x13430 && value <= 0x1343f);
+  if (later) return false;
   return c == UTF8PROC_CATEGORY_CC || c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CS ||
          c == UTF8PROC_CATEGORY_CO;
 }
@@ -55,7 +69,9 @@ bool is_word_character(char32_t value) {
   const bool circled_letter = (value >= 0x24b6 && value <= 0x24e9) || (value >= 0x1f130 && value <= 0x1f149) ||
                               (value >= 0x1f150 && value <= 0x1f169) || (value >= 0x1f170 && value <= 0x1f189);
   return (c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_ND) || c == UTF8PROC_CATEGORY_NL ||
-         c == UTF8PROC_CATEGORY_PC || circled_letter || value == 0x200c || value == 0x200d;
+         c == UTF8PROC_CATEGORY_PC || circled_letter || value == 0x200c || value == 0x200d ||
+         (c == UTF8PROC_CATEGORY_CN &&
+          (contains(later_letters, value) || contains(later_marks, value) || contains(later_numbers, value)));
 }
 
 LowerCase to_lower(char32_t value) {

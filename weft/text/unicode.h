@@ -8,15 +8,15 @@
 
 namespace weft::text {
 
-// Properties of characters, by the general categories of the Unicode Character Database (utf8proc). White space is in
-// utf8.h.
+// Properties of characters, by the general categories of the Unicode Character Database (utf8proc), where the reference
+// implementation does not differ (unicode_differences.h). White space is in utf8.h.
 bool is_letter(char32_t value);              // L
 bool is_number(char32_t value);              // N
-bool is_mark(char32_t value);                // M
-bool is_nonspacing_mark(char32_t value);     // Mn
+bool is_accent(char32_t value);              // M, as StripAccents takes them away
+bool is_bert_accent(char32_t value);         // Mn, as BERT's normalizer does
 bool is_punctuation(char32_t value);         // P, and every ASCII symbol, as BERT counts them
 bool is_control_or_private(char32_t value);  // Cc, Cf, Cs, Co
-bool is_word_character(char32_t value);  // \w of regular expressions: letters, marks, decimal digits, connectors …
+bool is_word_character(char32_t value);      // \w: letters, marks, decimal digits, connectors, joiners …
 
 // The lower case of one character: one, or for U+0130 two (Unicode's SpecialCasing without context).
 struct LowerCase {

@@ -55,7 +55,7 @@ AlignedText BertNormalizer::normalize(AlignedText text) const {
   }
   if (strip_accents_) {
     text = map_characters(normal_form(text, NormalForm::nfd), [](char32_t value, auto&& put) {
-      if (!is_nonspacing_mark(value)) put(value);
+      if (!is_bert_accent(value)) put(value);
     });
   }
   if (!lowercase_) return text;

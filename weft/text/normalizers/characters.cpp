@@ -42,7 +42,7 @@ AlignedText LowercaseNormalizer::normalize(AlignedText text) const {
 AlignedText StripAccentsNormalizer::normalize(AlignedText text) const {
   if (is_ascii(text.text())) return text;
   return map_characters(text, [](char32_t value, auto&& put) {
-    if (!is_mark(value)) put(value);
+    if (!is_accent(value)) put(value);
   });
 }
 

@@ -27,7 +27,7 @@ uint32_t backward(std::string_view text, uint32_t position, size_t count) {
   return position;
 }
 
-// A blank that a prefix added before the first token is not in the text, so it is not taken out.
+// A single blank before the first token is what a prefix added: it is not in the text, so it is not taken out.
 ByteRange trimmed(std::string_view token, ByteRange range, std::string_view text, bool keep_first) {
   const std::vector<char32_t> characters = to_code_points(token);
   const auto not_blank = [](char32_t value) { return !is_blank(value); };
@@ -35,7 +35,7 @@ ByteRange trimmed(std::string_view token, ByteRange range, std::string_view text
   const auto last = std::find_if(characters.rbegin(), characters.rend(), not_blank);
   auto leading = static_cast<size_t>(first - characters.begin());
   const auto trailing = static_cast<size_t>(last - characters.rbegin());
-  if (leading > 0 && keep_first) --leading;
+  if (leading == 1 && keep_first) leading = 0;
   if (leading > 0) range.begin = std::min(forward(text, range.begin, leading), range.end);
   if (trailing > 0) range.end = std::max(backward(text, range.end, trailing), range.begin);
   return range;
