@@ -210,7 +210,7 @@ class Translator {
       return;
     }
     const char c = take();
-    const std::string word = fmt::format("[{}]", word_items);
+    const std::string word = fmt::format("[{}{}]", word_items, latin_number_items);
     switch (c) {
       case 'b':
         atom(fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word));
