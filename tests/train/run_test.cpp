@@ -7,6 +7,7 @@
 #include "tests/train/run_fixture.h"
 #include "weft/base/error.h"
 #include "weft/io/json.h"
+#include "weft/text/tokenizer_file.h"
 
 namespace weft::train {
 namespace {
@@ -217,6 +218,16 @@ TEST_F(Run, TwoTrainingsCannotShareAFolder) {
   ASSERT_EQ(errors.size(), 2u);
   for (const std::string& error : errors) EXPECT_THAT(error, HasSubstr("another process is writing in this folder"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a.old"));
+}
+
+TEST_F(Run, TrainsItsTokenizerOrReadsOne) {
+  train(new_run("a", {"tokenizer.kind=bpe", "tokenizer.vocab_size=280"}), stop_after(1));
+  EXPECT_EQ(text::load_tokenizer(folder_ / "a")->vocab_size(), 280);
+  train(new_run("b", {"tokenizer.path=" + (folder_ / "a").string()}), stop_after(1));
+  EXPECT_EQ(content("b/tokenizer.json"), content("a/tokenizer.json"));
+  EXPECT_THAT(error_of([&] { train(new_run("c", {"tokenizer.path=none"})); }),
+              HasSubstr("tokenizer.path \"none\": no such file"));
+  EXPECT_NO_THROW(resume(folder_ / "b"));
 }
 
 TEST_F(Run, BadRequestsLeaveNoFolder) {

@@ -149,6 +149,11 @@ models::TransformerConfig read_model(const RecipeTable& table, models::Architect
   return config;
 }
 
+bool is_trained(TokenizerKind kind) {
+  using enum TokenizerKind;
+  return kind == bpe || kind == bpe_character || kind == unigram || kind == wordpiece;
+}
+
 void complete(Recipe& recipe, std::string_view source) {
   require<FormatError>(recipe.train.steps > 0 || recipe.train.epochs > 0,
                        "{}: train: expected steps or epochs (or both: whichever ends first), got neither", source);
@@ -159,15 +164,18 @@ void complete(Recipe& recipe, std::string_view source) {
                        "{}: schedule.warmup_steps: expected 1 or more for inverse_sqrt, got 0", source);
   require<FormatError>(recipe.tokenizer.words == 0 || recipe.tokenizer.kind == TokenizerKind::word,
                        "{}: tokenizer.words: only for kind = \"word\"", source);
+  require<FormatError>(recipe.tokenizer.vocab_size == 0 || is_trained(recipe.tokenizer.kind),
+                       "{}: tokenizer.vocab_size: only for the kinds bpe, bpe-character, unigram and wordpiece",
+                       source);
   try {
     check(recipe.train.scheduled_sampling);
   } catch (const Error& error) {
     fail<FormatError>("{}: train: {}", source, error.what());
   }
   if (recipe.task.name != TaskKind::language_model) {
-    require<FormatError>(recipe.tokenizer.kind == TokenizerKind::word && recipe.tokenizer.words == 0,
-                         "{}: tokenizer: the tasks of the notes have their own, of kind \"word\"; leave the table out",
-                         source);
+    require<FormatError>(
+        recipe.tokenizer.path.empty() && recipe.tokenizer.kind == TokenizerKind::word && recipe.tokenizer.words == 0,
+        "{}: tokenizer: the tasks of the notes have their own, of kind \"word\"; leave the table out", source);
     return;
   }
   require<FormatError>(!recipe.data.file.empty(), "{}: data.file: expected the path of a text file, got nothing",
@@ -227,14 +235,15 @@ Recipe read_recipe(const std::filesystem::path& path, std::span<const std::strin
   return parse_recipe(read_file(path, max_recipe_bytes), path.string(), overrides);
 }
 
-std::filesystem::path find_data_file(const std::string& file, const std::filesystem::path& recipe_path) {
+std::filesystem::path find_data_file(const std::string& file, const std::filesystem::path& recipe_path,
+                                     std::string_view key) {
   namespace fs = std::filesystem;
   const fs::path beside = fs::absolute(recipe_path).parent_path().parent_path() / file;
   for (const fs::path& candidate : {fs::path(file), beside}) {
     std::error_code ignored;
     if (fs::exists(candidate, ignored)) return fs::absolute(candidate).lexically_normal();
   }
-  fail<IoError>("data.file \"{}\": no such file in the current folder {}, nor at {}", file, fs::current_path().string(),
+  fail<IoError>("{} \"{}\": no such file in the current folder {}, nor at {}", key, file, fs::current_path().string(),
                 beside.lexically_normal().string());
 }
 

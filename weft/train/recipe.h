@@ -41,11 +41,14 @@ struct DataSettings {
   double mask_rate = 0.2;  // bert
 };
 
-enum class TokenizerKind { character, byte, word };
+// The last four are trained as text/training/tokenizer_trainer.h says.
+enum class TokenizerKind { character, byte, word, bpe, bpe_character, unigram, wordpiece };
 
-// [tokenizer]. The tasks count, rank and bert have their own, of kind word.
+// [tokenizer]: a path, or what to make from the text. The tasks count, rank and bert have their own, of kind word.
 struct TokenizerSettings {
+  std::string path;  // a tokenizer in any form that load_tokenizer() reads; relative as find_data_file() says
   TokenizerKind kind = TokenizerKind::character;
+  int64_t vocab_size = 0;  // of the kinds that are trained; 0: 8000
   int64_t words = 0;  // kind word: how many of the text's most frequent words get an id, the others being <UNK>; 0: all
 };
 
@@ -107,9 +110,11 @@ Recipe read_recipe(const std::filesystem::path& path, std::span<const std::strin
 std::string format_recipe(const Recipe& recipe);
 bool operator==(const Recipe& a, const Recipe& b);
 
-// The absolute path of a recipe's data file: `file` itself if it exists seen from the current folder, else seen from
-// the folder above the recipe's own (recipes/ stands beside data/). IoError naming both places if it is in neither.
-std::filesystem::path find_data_file(const std::string& file, const std::filesystem::path& recipe_path);
+// The absolute path of a file or folder that the recipe's `key` (such as data.file) names: `file` itself if it exists
+// seen from the current folder, else seen from the folder above the recipe's own (recipes/ stands beside data/).
+// IoError naming both places if it is in neither.
+std::filesystem::path find_data_file(const std::string& file, const std::filesystem::path& recipe_path,
+                                     std::string_view key = "data.file");
 
 // weft::Error if a run that began with `before` cannot go on with `after`: the task, the data, the tokenizer, the
 // model, the seed and the batches must stay (the place of the data file may change), all other settings may not.

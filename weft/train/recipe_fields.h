@@ -46,8 +46,13 @@ constexpr Names<SamplingSchedule, 4> sampling_names = {{{"none", SamplingSchedul
                                                         {"linear", SamplingSchedule::linear},
                                                         {"exponential", SamplingSchedule::exponential},
                                                         {"inverse_sigmoid", SamplingSchedule::inverse_sigmoid}}};
-constexpr Names<TokenizerKind, 3> tokenizer_names = {
-    {{"character", TokenizerKind::character}, {"byte", TokenizerKind::byte}, {"word", TokenizerKind::word}}};
+constexpr Names<TokenizerKind, 7> tokenizer_names = {{{"character", TokenizerKind::character},
+                                                      {"byte", TokenizerKind::byte},
+                                                      {"word", TokenizerKind::word},
+                                                      {"bpe", TokenizerKind::bpe},
+                                                      {"bpe-character", TokenizerKind::bpe_character},
+                                                      {"unigram", TokenizerKind::unigram},
+                                                      {"wordpiece", TokenizerKind::wordpiece}}};
 constexpr Names<Precision, 2> precision_names = {{{"f32", Precision::f32}, {"bf16", Precision::bf16}}};
 constexpr Names<optim::DecayScope, 2> decay_names = {
     {{"matrices", optim::DecayScope::matrices}, {"all", optim::DecayScope::all}}};
@@ -85,8 +90,11 @@ void visit_data(TaskKind task, Settings& data, Visit&& visit) {
 
 template <typename Settings, typename Visit>
 void visit_tokenizer(Settings& tokenizer, Visit&& visit) {
+  visit("path", tokenizer.path);
+  if (!tokenizer.path.empty()) return;
   visit("kind", tokenizer.kind, tokenizer_names);
   visit("words", tokenizer.words, from_0);
+  visit("vocab_size", tokenizer.vocab_size, from_0);
 }
 
 template <typename Settings, typename Visit>

@@ -41,7 +41,10 @@ class TableWriter {
 
   void operator()(std::string_view key, int64_t member, const Range&) { line(key, fmt::format("{}", member)); }
   void operator()(std::string_view key, double member, const Range&) { line(key, written(member)); }
-  void operator()(std::string_view key, const std::string& member) { line(key, toml_text(member)); }
+  // An empty text is one that was not given: the reader takes none.
+  void operator()(std::string_view key, const std::string& member) {
+    if (!member.empty()) line(key, toml_text(member));
+  }
   template <typename E, size_t n>
   void operator()(std::string_view key, E member, const std::array<std::pair<std::string_view, E>, n>& names) {
     for (const auto& [name, choice] : names) {

@@ -229,6 +229,8 @@ Recipe recipe_of(const fs::path& run, const std::vector<std::string>& overrides)
 Recipe with_found_data(Recipe recipe, const fs::path& recipe_path) {
   if (recipe.task.name == TaskKind::language_model) {
     recipe.data.file = find_data_file(recipe.data.file, recipe_path).string();
+    std::string& tokenizer = recipe.tokenizer.path;
+    if (!tokenizer.empty()) tokenizer = find_data_file(tokenizer, recipe_path, "tokenizer.path").string();
   }
   return recipe;
 }

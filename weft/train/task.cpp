@@ -10,6 +10,8 @@
 #include "weft/data/text_corpus.h"
 #include "weft/text/byte.h"
 #include "weft/text/character.h"
+#include "weft/text/tokenizer_file.h"
+#include "weft/text/training/tokenizer_trainer.h"
 #include "weft/text/word.h"
 
 namespace weft::train {
@@ -28,7 +30,17 @@ std::vector<std::string> frequent_words(std::string_view text, int64_t limit) {
   return words;
 }
 
+std::unique_ptr<text::Tokenizer> train_tokenizer(text::TokenizerKind kind, int64_t vocab_size, std::string_view text) {
+  text::TokenizerTrainerConfig config;
+  config.kind = kind;
+  if (vocab_size > 0) config.vocab_size = static_cast<int32_t>(std::min<int64_t>(vocab_size, 1 << 24));
+  text::TokenizerTrainer trainer(config);
+  trainer.add_text(text);
+  return trainer.finish();
+}
+
 std::unique_ptr<text::Tokenizer> make_tokenizer(const TokenizerSettings& settings, std::string_view text) {
+  if (!settings.path.empty()) return text::load_tokenizer(settings.path);
   switch (settings.kind) {
     case TokenizerKind::character:
       return std::make_unique<text::CharacterTokenizer>(text::CharacterTokenizer::train(text));
@@ -39,6 +51,14 @@ std::unique_ptr<text::Tokenizer> make_tokenizer(const TokenizerSettings& setting
       config.special.unk = "<UNK>";
       return std::make_unique<text::WordTokenizer>(config);
     }
+    case TokenizerKind::bpe:
+      return train_tokenizer(text::TokenizerKind::bpe, settings.vocab_size, text);
+    case TokenizerKind::bpe_character:
+      return train_tokenizer(text::TokenizerKind::bpe_character, settings.vocab_size, text);
+    case TokenizerKind::unigram:
+      return train_tokenizer(text::TokenizerKind::unigram, settings.vocab_size, text);
+    case TokenizerKind::wordpiece:
+      return train_tokenizer(text::TokenizerKind::wordpiece, settings.vocab_size, text);
   }
   fail("tokenizer: kind {} does not exist", static_cast<int>(settings.kind));
 }
