@@ -52,6 +52,8 @@ class TokenizerTrainer {
  public:
   // weft::Error for settings that the kind does not have.
   explicit TokenizerTrainer(const TokenizerTrainerConfig& config);
+  TokenizerTrainer(const TokenizerTrainer&) = delete;
+  TokenizerTrainer& operator=(const TokenizerTrainer&) = delete;
 
   void add_text(std::string_view text) { counter_->add_text(text); }
   void add_file(const std::filesystem::path& path) { counter_->add_file(path); }  // IoError
