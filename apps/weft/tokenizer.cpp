@@ -4,15 +4,17 @@
 
 #include "apps/weft/commands.h"
 #include "weft/base/files.h"
+#include "weft/text/pipeline_tokenizer.h"
 #include "weft/text/tokenizer_file.h"
 #include "weft/text/tokenizer_layout.h"
 
 namespace weft::app {
 
-std::unique_ptr<text::PipelineTokenizer> load_pipeline(const std::string& path) {
+std::unique_ptr<text::EncodingTokenizer> load_encoding_tokenizer(const std::string& path) {
   std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(path);
-  if (dynamic_cast<text::PipelineTokenizer*>(tokenizer.get()) != nullptr) {
-    return std::unique_ptr<text::PipelineTokenizer>(static_cast<text::PipelineTokenizer*>(tokenizer.release()));
+  if (auto* encoding = dynamic_cast<text::EncodingTokenizer*>(tokenizer.get())) {
+    tokenizer.release();
+    return std::unique_ptr<text::EncodingTokenizer>(encoding);
   }
   const std::string file = text::tokenizer_paths(path).tokenizer.string();
   Json document = parse_json(read_file(file), file);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "weft/text/pipeline_tokenizer.h"
+#include "weft/text/encoding_tokenizer.h"
 
 namespace weft::app {
 
@@ -15,7 +15,7 @@ void add_tokenizer_decode(CLI::App& tokenizer);
 void add_tokenizer_inspect(CLI::App& tokenizer);
 
 // The tokenizer in any of its forms. Those of weft's own kinds, which find no special tokens in a text, stay so.
-std::unique_ptr<text::PipelineTokenizer> load_pipeline(const std::string& path);
+std::unique_ptr<text::EncodingTokenizer> load_encoding_tokenizer(const std::string& path);
 
 // How lines of standard input are read.
 enum class InputFormat { text, jsonl };

@@ -9,7 +9,6 @@
 #include "apps/weft/tokenizer.h"
 #include "weft/base/error.h"
 #include "weft/base/json.h"
-#include "weft/text/pipeline_tokenizer.h"
 
 namespace weft::app {
 
@@ -62,7 +61,7 @@ Json to_json(const text::Encoding& encoding) {
 class Encoder {
  public:
   explicit Encoder(const EncodeCommand& command)
-      : tokenizer_(load_pipeline(command.tokenizer)), input_(command.input), json_(command.common.json) {
+      : tokenizer_(load_encoding_tokenizer(command.tokenizer)), input_(command.input), json_(command.common.json) {
     settings_ = tokenizer_->default_options();
     if (command.no_special_tokens) settings_.special_tokens = text::AddSpecialTokens::no;
     settings_.detail = json_ ? text::EncodeDetail::all : text::EncodeDetail::ids;
@@ -151,7 +150,7 @@ class Encoder {
     }
   }
 
-  std::unique_ptr<text::PipelineTokenizer> tokenizer_;
+  std::unique_ptr<text::EncodingTokenizer> tokenizer_;
   text::EncodeOptions settings_;
   InputFormat input_;
   bool json_;

@@ -11,6 +11,8 @@ namespace weft::app {
 
 namespace {
 
+constexpr const char* stages[] = {"normalizer", "pre_tokenizer", "model", "post_processor", "decoder"};
+
 struct InspectOptions {
   bool json = false;
   std::string tokenizer;
@@ -29,12 +31,19 @@ std::string outline(const Json& element) {
   return type;
 }
 
-Json describe(const text::PipelineTokenizer& tokenizer) {
+// The stages of a pipeline, and its added tokens; the other forms have none that can be named.
+void describe_pipeline(const text::PipelineTokenizer& tokenizer, Json& result) {
   const Json document = tokenizer.document();
   Json added = Json::array();
   for (const text::AddedToken& token : tokenizer.added_tokens().tokens()) {
     added.push_back({{"id", token.id}, {"content", token.content}, {"special", token.special}});
   }
+  result["added_tokens"] = std::move(added);
+  for (const char* stage : stages) result[stage] = outline(document.value(stage, Json(nullptr)));
+  if (document["model"].contains("merges")) result["merges"] = document["model"]["merges"].size();
+}
+
+Json describe(const text::EncodingTokenizer& tokenizer) {
   Json special = Json::object();
   const auto role = [&](const char* name, const std::optional<int32_t>& id) {
     if (id) special[name] = {{"id", *id}, {"token", tokenizer.token(*id)}};
@@ -43,29 +52,30 @@ Json describe(const text::PipelineTokenizer& tokenizer) {
   role("eos", tokenizer.special().eos);
   role("pad", tokenizer.special().pad);
   role("unk", tokenizer.special().unk);
-  Json result = {{"vocab_size", tokenizer.vocab_size()}, {"added_tokens", added}, {"special", special}};
-  for (const char* stage : {"normalizer", "pre_tokenizer", "model", "post_processor", "decoder"}) {
-    result[stage] = outline(document.value(stage, Json(nullptr)));
+  Json result = {{"vocab_size", tokenizer.vocab_size()}, {"special", special}};
+  if (const auto* pipeline = dynamic_cast<const text::PipelineTokenizer*>(&tokenizer)) {
+    describe_pipeline(*pipeline, result);
+  } else {
+    result["model"] = "SentencePiece";
   }
-  if (document["model"].contains("merges")) result["merges"] = document["model"]["merges"].size();
   return result;
 }
 
 void run_inspect(const InspectOptions& options) {
-  const Json description = describe(*load_pipeline(options.tokenizer));
+  const Json description = describe(*load_encoding_tokenizer(options.tokenizer));
   if (options.json) {
     fmt::print("{}\n", format_json(description, JsonStyle::compact));
     return;
   }
   fmt::print("vocabulary      {} tokens\n", description["vocab_size"].get<int64_t>());
   if (description.contains("merges")) fmt::print("merges          {}\n", description["merges"].get<int64_t>());
-  for (const char* stage : {"normalizer", "pre_tokenizer", "model", "post_processor", "decoder"}) {
-    fmt::print("{:<15} {}\n", stage, description[stage].get<std::string>());
+  for (const char* stage : stages) {
+    if (description.contains(stage)) fmt::print("{:<15} {}\n", stage, description[stage].get<std::string>());
   }
   for (const auto& [name, token] : description["special"].items()) {
     fmt::print("{:<15} {} {}\n", name, token["id"].get<int32_t>(), token["token"].get<std::string>());
   }
-  for (const Json& token : description["added_tokens"]) {
+  for (const Json& token : description.value("added_tokens", Json::array())) {
     fmt::print("added token     {} {}{}\n", token["id"].get<int32_t>(), token["content"].get<std::string>(),
                token["special"].get<bool>() ? " (special)" : "");
   }
