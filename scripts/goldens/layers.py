@@ -1,4 +1,4 @@
-"""Goldens of layers (weft/nn) and of the causal model (weft/models)."""
+"""Goldens of layers (weft/nn) and of the models (weft/models)."""
 
 import numpy
 import torch
@@ -74,7 +74,7 @@ def add_parameters(case, shapes):
     for path, shape in shapes.items():
         if path.endswith("norm.weight"):
             case.parameter(path, shape, offset=1.0)
-        elif path.startswith("embedding."):
+        elif "embedding." in path:
             case.parameter(path, shape, scale=0.3)
         else:
             case.parameter(path, shape)
@@ -150,6 +150,9 @@ def block_cases():
         yield block_case(wiring, wiring=wiring)
     for wiring in wirings:
         yield block_case(f"{wiring}_llama", **{**LLAMA, "wiring": wiring, "vocab_size": 0})
+    for wiring in wirings:
+        yield decoder_block_case(wiring, wiring=wiring)
+    yield decoder_block_case("pre_norm_llama", **{**LLAMA, "wiring": "pre_norm", "vocab_size": 0, "positions": "none"})
 
 
 def block_case(name, **changes):
@@ -166,6 +169,21 @@ def block_case(name, **changes):
     return case
 
 
+
+
+def decoder_block_case(name, **changes):
+    config = {**DEFAULTS, "positions": "none", **changes}
+    b, q, k = 2, 5, 7
+    case = Case(f"decoder_block/{name}", causal=True, model=config)
+    x, memory = case.input("x", (b, q, config["d_model"])), case.input("memory", (b, k, config["d_model"]))
+    k_lengths = case.constant("memory_lengths", (7, 3))
+    add_parameters(case, reference.block_shapes(config, "", cross=True))
+    y = reference.block(case.parameters, "", config, x, reference.causal_mask(q, q), None, memory,
+                        reference.length_mask(k_lengths, k))
+    case.differentiate({"y": y})
+    return case
+
+
 def model_cases():
     yield model_case("gpt2", (12, 12), **GPT2)
     yield model_case("llama", (12, 12), **LLAMA)
@@ -175,6 +193,13 @@ def model_cases():
     b2t = {"wiring": "b2t", "scale_embeddings": True, "final_norm": True, "tie_embeddings": True, "layers": 1,
            "activation": "gelu"}
     yield model_case("b2t_scaled", (10, 10), **{**NOTES, **b2t})
+    yield encoder_decoder_case("notes", **{**NOTES, "activation": "gelu", "decoder_wiring": "post_norm"})
+    yield encoder_decoder_case("shared", wiring="post_norm", decoder_wiring="post_norm", final_norm=False,
+                               share_embeddings=True, source_vocab_size=29, scale_embeddings=True, layers=1)
+    yield encoder_decoder_case("pre_norm", **{**LLAMA, "layers": 1, "decoder_wiring": "pre_norm"})
+    yield bert_case("notes", **{**NOTES, "activation": "gelu"})
+    yield bert_case("published", wiring="post_norm", final_norm=False, output_bias=True, segments=2,
+                    embedding_norm=True, masked_transform=True, pooler=True)
 
 
 def model_case(name, lengths, **changes):
@@ -194,6 +219,56 @@ def model_case(name, lengths, **changes):
     loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
     case.constant("counted", (targets != -100).numpy(), numpy.uint8)
     case.result("logits", logits)
+    case.result("loss", loss)
+    case.backward(loss)
+    return case
+
+
+def token_ids(case, v, lengths, filling=0):
+    ids = case.random.randint(1, v, (len(lengths), max(lengths)))
+    for row, length in enumerate(lengths):
+        ids[row, length:] = filling
+    return ids
+
+
+def encoder_decoder_case(name, **changes):
+    config = {**DEFAULTS, "architecture": "encoder_decoder", "vocab_size": 29, "source_vocab_size": 31,
+              "decoder_layers": 1, "share_embeddings": False, **changes}
+    case = Case(f"encoder_decoder/{name}", model=config)
+    source_lengths, target_lengths = (9, 4, 6), (5, 7, 2)
+    source = case.constant("source", token_ids(case, config["source_vocab_size"], source_lengths))
+    target = case.constant("target", token_ids(case, config["vocab_size"], target_lengths))
+    targets = case.constant("targets", token_ids(case, config["vocab_size"], target_lengths, -100))
+    source_lengths = case.constant("source_lengths", source_lengths)
+    case.constant("target_lengths", target_lengths)
+    add_parameters(case, reference.encoder_decoder_shapes(config))
+    logits = reference.encoder_decoder(case.parameters, config, source, source_lengths, target)
+    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=0.1)
+    case.constant("counted", (targets != -100).numpy(), numpy.uint8)
+    case.result("logits", logits)
+    case.result("loss", loss)
+    case.backward(loss)
+    return case
+
+
+def bert_case(name, **changes):
+    config = {**DEFAULTS, "architecture": "bert", "vocab_size": 31, "segments": 0, "embedding_norm": False,
+              "masked_transform": False, "pooler": False, "classes": 3, **changes}
+    case = Case(f"bert/{name}", model=config)
+    b_lengths = (9, 4, 6)
+    ids = case.constant("ids", token_ids(case, config["vocab_size"], b_lengths))
+    targets = token_ids(case, config["vocab_size"], b_lengths, -100)
+    targets[:, 0] = -100
+    targets = case.constant("targets", targets)
+    classes = case.constant("classes", (2, 0, 1))
+    segments = case.constant("segments", numpy.tile(numpy.arange(9) // 3 % 2, (3, 1)))
+    lengths = case.constant("lengths", b_lengths)
+    add_parameters(case, reference.bert_shapes(config))
+    token_logits, class_logits = reference.bert(case.parameters, config, ids, lengths, segments)
+    loss = F.cross_entropy(token_logits.flatten(0, 1), targets.flatten()) + 2.0 * F.cross_entropy(class_logits, classes)
+    case.constant("counted", (torch.arange(9)[None, :] < lengths[:, None]).numpy(), numpy.uint8)
+    case.result("token_logits", token_logits)
+    case.result("class_logits", class_logits)
     case.result("loss", loss)
     case.backward(loss)
     return case

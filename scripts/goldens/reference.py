@@ -107,7 +107,9 @@ def feed_forward(parameters, prefix, config, x):
     return F.linear(hidden, parameters[prefix + "down.weight"], parameters.get(prefix + "down.bias"))
 
 
-def block(parameters, prefix, config, x, allowed=None, position_ids=None):
+def block(parameters, prefix, config, x, allowed=None, position_ids=None, memory=None, memory_allowed=None):
+    """A Transformer block; with a memory (the encoder's output) it has cross-attention after the self-attention."""
+
     def norm_of(name, tensor):
         weight, bias = (parameters.get(f"{prefix}{name}_norm.{part}") for part in ("weight", "bias"))
         return norm(config["norm"], tensor, weight, bias, config["norm_epsilon"])
@@ -115,14 +117,21 @@ def block(parameters, prefix, config, x, allowed=None, position_ids=None):
     def attend(tensor):
         return attention(parameters, prefix + "attention.", config, tensor, None, allowed, position_ids)[0]
 
+    def cross(tensor):
+        return attention(parameters, prefix + "cross_attention.", config, tensor, memory, memory_allowed)[0]
+
     def feed(tensor):
         return feed_forward(parameters, prefix + "feed_forward.", config, tensor)
 
     wiring = config["wiring"]
     if wiring == "pre_norm":
         x = x + attend(norm_of("attention", x))
+        if memory is not None:
+            x = x + cross(norm_of("cross_attention", x))
         return x + feed(norm_of("feed_forward", x))
     attended = norm_of("attention", x + attend(x))
+    if memory is not None:
+        attended = norm_of("cross_attention", attended + cross(attended))
     if wiring == "post_norm":
         return norm_of("feed_forward", attended + feed(attended))
     if wiring == "block_input":
@@ -132,40 +141,141 @@ def block(parameters, prefix, config, x, allowed=None, position_ids=None):
     raise ValueError(wiring)
 
 
-def causal_lm(parameters, config, ids, lengths=None):
-    """Logits (b, s, v) of a decoder-only language model; config as weft's TransformerConfig, resolved."""
-    b, s = ids.shape
-    position_ids = torch.arange(s)[None, :].expand(b, s)
-    x = F.embedding(ids, parameters["embedding.token.weight"])
+def norm_at(parameters, path, config, x):
+    weight, bias = (parameters.get(f"{path}.{part}") for part in ("weight", "bias"))
+    return norm(config["norm"], x, weight, bias, config["norm_epsilon"])
+
+
+def positions_of(ids):
+    return torch.arange(ids.shape[1])[None, :].expand(ids.shape)
+
+
+def embed(parameters, prefix, config, ids, segment_ids=None):
+    x = F.embedding(ids, parameters[prefix + "token.weight"])
     if config["scale_embeddings"]:
         x = x * math.sqrt(config["d_model"])
     if config["positions"] == "learned":
-        x = x + F.embedding(position_ids, parameters["embedding.position.weight"])
+        x = x + F.embedding(positions_of(ids), parameters[prefix + "position.weight"])
     if config["positions"] == "sinusoidal":
-        x = x + sinusoidal_table(s, config["d_model"]).to(x.dtype)
+        x = x + sinusoidal_table(ids.shape[1], config["d_model"]).to(x.dtype)
+    if config.get("segments"):
+        x = x + F.embedding(segment_ids, parameters[prefix + "segment.weight"])
+    return norm_at(parameters, prefix + "norm", config, x) if config.get("embedding_norm") else x
+
+
+def stack(parameters, prefix, config, x, allowed, position_ids, memory=None, memory_allowed=None):
+    rotary_ids = position_ids if config["positions"] == "rotary" else None
+    for layer in range(config["layers"]):
+        x = block(parameters, f"{prefix}blocks.{layer}.", config, x, allowed, rotary_ids, memory, memory_allowed)
+    return norm_at(parameters, prefix + "final_norm", config, x) if config["final_norm"] else x
+
+
+def project(parameters, embedding, config, x):
+    weight = parameters[embedding + "token.weight" if config["tie_embeddings"] else "output.weight"]
+    return F.linear(x, weight, parameters.get("output.bias"))
+
+
+def causal_lm(parameters, config, ids, lengths=None):
+    """Logits (b, s, v) of a decoder-only language model; config as weft's TransformerConfig, resolved."""
+    s = ids.shape[1]
     allowed = causal_mask(s, s)
     if lengths is not None:
         allowed = allowed & length_mask(lengths, s)
-    rotary_ids = position_ids if config["positions"] == "rotary" else None
-    for layer in range(config["layers"]):
-        x = block(parameters, f"blocks.{layer}.", config, x, allowed, rotary_ids)
-    if config["final_norm"]:
-        weight, bias = (parameters.get("final_norm." + part) for part in ("weight", "bias"))
-        x = norm(config["norm"], x, weight, bias, config["norm_epsilon"])
-    weight = parameters["embedding.token.weight" if config["tie_embeddings"] else "output.weight"]
-    return F.linear(x, weight, parameters.get("output.bias"))
+    x = embed(parameters, "embedding.", config, ids)
+    x = stack(parameters, "", config, x, allowed, positions_of(ids))
+    return project(parameters, "embedding.", config, x)
+
+
+def decoder_config(config):
+    return {**config, "layers": config["decoder_layers"], "wiring": config["decoder_wiring"]}
+
+
+def encoder_decoder(parameters, config, source, source_lengths, target):
+    """Logits (b, t, v) of the original Transformer; padded targets only see what is before them."""
+    shared = config["share_embeddings"]
+    source_embedding = "embedding." if shared else "encoder.embedding."
+    target_embedding = "embedding." if shared else "decoder.embedding."
+    seen = length_mask(source_lengths, source.shape[1])
+    x = embed(parameters, source_embedding, config, source)
+    memory = stack(parameters, "encoder.", config, x, seen, positions_of(source))
+    t = target.shape[1]
+    y = embed(parameters, target_embedding, config, target)
+    y = stack(parameters, "decoder.", decoder_config(config), y, causal_mask(t, t), positions_of(target), memory, seen)
+    return project(parameters, target_embedding, config, y)
+
+
+def bert(parameters, config, ids, lengths, segment_ids):
+    """Logits of the masked tokens (b, s, v) and of the classes (b, c)."""
+    x = embed(parameters, "embedding.", config, ids, segment_ids)
+    x = stack(parameters, "", config, x, length_mask(lengths, ids.shape[1]), positions_of(ids))
+
+    def linear(name, tensor):
+        return F.linear(tensor, parameters[name + ".weight"], parameters[name + ".bias"])
+
+    tokens = x
+    if config["masked_transform"]:
+        tokens = norm_at(parameters, "transform_norm", config, ACTIVATIONS[config["activation"]](linear("transform", x)))
+    first = x[:, 0]
+    if config["pooler"]:
+        first = torch.tanh(linear("pooler", first))
+    return project(parameters, "embedding.", config, tokens), linear("classifier", first)
 
 
 def parameter_shapes(config):
     """Path -> shape of every parameter of the causal model."""
-    d, v = config["d_model"], config["vocab_size"]
-    shapes = {"embedding.token.weight": (v, d)}
+    shapes = embedding_shapes(config, "embedding.", config["vocab_size"])
+    shapes.update(stack_shapes(config, ""))
+    shapes.update(output_shapes(config))
+    return shapes
+
+
+def encoder_decoder_shapes(config):
+    if config["share_embeddings"]:
+        shapes = embedding_shapes(config, "embedding.", config["vocab_size"])
+    else:
+        shapes = embedding_shapes(config, "encoder.embedding.", config["source_vocab_size"])
+        shapes.update(embedding_shapes(config, "decoder.embedding.", config["vocab_size"]))
+    shapes.update(stack_shapes(config, "encoder."))
+    shapes.update(stack_shapes(decoder_config(config), "decoder.", cross=True))
+    shapes.update(output_shapes(config))
+    return shapes
+
+
+def bert_shapes(config):
+    d = config["d_model"]
+    shapes = parameter_shapes(config)
+    if config["masked_transform"]:
+        shapes.update(linear_shapes("transform.", d, d, True))
+        shapes.update(norm_shapes(config, "transform_norm."))
+    if config["pooler"]:
+        shapes.update(linear_shapes("pooler.", d, d, True))
+    shapes.update(linear_shapes("classifier.", d, config["classes"], True))
+    return shapes
+
+
+def embedding_shapes(config, prefix, v):
+    shapes = {prefix + "token.weight": (v, config["d_model"])}
     if config["positions"] == "learned":
-        shapes["embedding.position.weight"] = (config["max_length"], d)
+        shapes[prefix + "position.weight"] = (config["max_length"], config["d_model"])
+    if config.get("segments"):
+        shapes[prefix + "segment.weight"] = (config["segments"], config["d_model"])
+    if config.get("embedding_norm"):
+        shapes.update(norm_shapes(config, prefix + "norm."))
+    return shapes
+
+
+def stack_shapes(config, prefix, cross=False):
+    shapes = {}
     for layer in range(config["layers"]):
-        shapes.update(block_shapes(config, f"blocks.{layer}."))
+        shapes.update(block_shapes(config, f"{prefix}blocks.{layer}.", cross))
     if config["final_norm"]:
-        shapes.update(norm_shapes(config, "final_norm."))
+        shapes.update(norm_shapes(config, prefix + "final_norm."))
+    return shapes
+
+
+def output_shapes(config):
+    d, v = config["d_model"], config["vocab_size"]
+    shapes = {}
     if not config["tie_embeddings"]:
         shapes["output.weight"] = (v, d)
     if config["output_bias"]:
@@ -173,12 +283,15 @@ def parameter_shapes(config):
     return shapes
 
 
-def block_shapes(config, prefix):
+def block_shapes(config, prefix, cross=False):
     d, d_ff = config["d_model"], config["d_ff"]
     up = 2 * d_ff if config["gated"] else d_ff
     shapes = {}
     shapes.update(attention_shapes(config, prefix + "attention."))
     shapes.update(norm_shapes(config, prefix + "attention_norm."))
+    if cross:
+        shapes.update(attention_shapes(config, prefix + "cross_attention.", cross=True))
+        shapes.update(norm_shapes(config, prefix + "cross_attention_norm."))
     shapes.update(linear_shapes(prefix + "feed_forward.up.", d, up, config["feed_forward_bias"]))
     shapes.update(linear_shapes(prefix + "feed_forward.down.", d_ff, d, config["feed_forward_bias"]))
     shapes.update(norm_shapes(config, prefix + "feed_forward_norm."))
