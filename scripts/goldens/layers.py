@@ -62,6 +62,10 @@ NOTES = {
 }
 
 
+# Small enough for distances beyond the largest to occur.
+BY_DISTANCE = {"relative_distance": 3, "bias_buckets": 8, "bias_max_distance": 12}
+
+
 def cases():
     yield from position_cases()
     yield from attention_cases()
@@ -97,6 +101,16 @@ def attention_cases():
     yield attention_case("rotary_half_split", b=2, q=6, kv_heads=2, causal=True, positions="rotary")
     yield attention_case("rotary_interleaved", b=2, q=6, causal=True, positions="rotary", rotary_layout="interleaved",
                          rotary_dim=4)
+    for positions in ("relative", "alibi", "buckets"):
+        yield attention_case(positions, b=2, q=9, **BY_DISTANCE, positions=positions, allowed_shape=(2, 1, 9, 9))
+        yield attention_case(f"{positions}_causal_grouped", b=3, q=9, **BY_DISTANCE, positions=positions, kv_heads=2,
+                             causal=True, lengths=(9, 1, 6))
+    yield attention_case("alibi_six_heads", b=1, q=5, positions="alibi", heads=6, kv_heads=6)
+    yield attention_case("buckets_both_ways", b=2, q=16, **BY_DISTANCE, positions="buckets", architecture="bert")
+    yield attention_case("hard", b=2, q=6, attention_weights="hard", allowed_shape=(2, 4, 6, 6))
+    yield attention_case("hard_relative_causal", b=2, q=6, **BY_DISTANCE, attention_weights="hard",
+                         positions="relative", causal=True)
+    yield attention_case("hard_cross", b=2, q=4, k=9, attention_weights="hard")
     yield attention_case("cross", b=2, q=4, k=9)
     yield attention_case("cross_lengths", b=3, q=4, k=9, kv_heads=2, k_lengths=(9, 1, 6))
     yield attention_case("allowed", b=2, q=6, allowed_shape=(2, 1, 6, 6))

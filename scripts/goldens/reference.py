@@ -45,14 +45,59 @@ def rotary(x, position_ids, layout, rotary_dim, base):
     return torch.cat((turned, rest), dim=-1)
 
 
-def dot_product_attention(q, k, v, allowed=None):
+def alibi_slopes(heads):
+    """Press et al. 2022."""
+
+    def power_of_two(n):
+        return [2.0 ** (-8.0 * (i + 1) / n) for i in range(n)]
+
+    lower = 2 ** int(math.log2(heads))
+    return torch.tensor(power_of_two(lower) + power_of_two(2 * lower)[0::2][: heads - lower]).double()
+
+
+def distance_bucket(distance, buckets, max_distance, bidirectional):
+    """T5 (Raffel et al. 2020), one distance (key - query) at a time."""
+    first = 0
+    if bidirectional:
+        buckets //= 2
+        first = buckets if distance > 0 else 0
+        distance = abs(distance)
+    else:
+        distance = max(0, -distance)
+    exact = buckets // 2
+    if distance < exact:
+        return first + distance
+    far = exact + int(math.log(distance / exact) / math.log(max_distance / exact) * (buckets - exact))
+    return first + min(buckets - 1, far)
+
+
+def score_terms(parameters, prefix, config, q, distances):
+    """What the positions add to the scores (b, h, q, k), and the relative values (q, k, e) or None."""
+    scores, values = 0.0, None
+    if config["positions"] == "relative":  # Shaw et al. 2018
+        limit = config["relative_distance"]
+        rows = distances.clamp(-limit, limit) + limit
+        keys, values = (parameters[f"{prefix}relative.{name}"][rows] for name in ("keys", "values"))
+        scores = torch.einsum("bqhe,qke->bhqk", q, keys) / math.sqrt(q.shape[-1])
+    if config["positions"] == "alibi":
+        scores = -alibi_slopes(q.shape[2])[:, None, None] * distances.abs()
+    if config["positions"] == "buckets":
+        both = config.get("architecture", "causal_lm") != "causal_lm"
+        rows = torch.tensor([[distance_bucket(int(d), config["bias_buckets"], config["bias_max_distance"], both)
+                              for d in row] for row in distances])
+        scores = parameters[prefix + "bucket_bias.weight"][rows].permute(2, 0, 1)
+    return scores, values
+
+
+def dot_product_attention(q, k, v, allowed=None, added=0.0, relative_values=None, hard=False):
     """q (b, q, h, e), k and v (b, k, kv_heads, e), allowed broadcastable to (b, h, q, k).
 
-    Gives (b, q, h, e) and the weights (b, h, q, k). A query that may attend to nothing gives zeros.
+    Gives (b, q, h, e) and the weights (b, h, q, k). A query that may attend to nothing gives zeros. Hard weights are 1
+    on the first best key, with the gradient of the softmax (straight-through).
     """
     group = q.shape[2] // k.shape[2]
     k, v = (x.repeat_interleave(group, dim=2) for x in (k, v))
-    scores = torch.einsum("bqhe,bkhe->bhqk", q, k) / math.sqrt(q.shape[-1])
+    scores = torch.einsum("bqhe,bkhe->bhqk", q, k) / math.sqrt(q.shape[-1]) + added
     if allowed is not None:
         allowed = allowed.expand_as(scores)
         empty = ~allowed.any(-1, keepdim=True)
@@ -60,7 +105,14 @@ def dot_product_attention(q, k, v, allowed=None):
         weights = scores.softmax(-1).masked_fill(~allowed, 0.0)
     else:
         weights = scores.softmax(-1)
-    return torch.einsum("bhqk,bkhe->bqhe", weights, v), weights
+    if hard:
+        best = torch.zeros_like(weights).scatter(-1, weights.argmax(-1, keepdim=True), 1.0)
+        best = best * (weights.sum(-1, keepdim=True) > 0)
+        weights = best + weights - weights.detach()
+    output = torch.einsum("bhqk,bkhe->bqhe", weights, v)
+    if relative_values is not None:
+        output = output + torch.einsum("bhqk,qke->bqhe", weights, relative_values)
+    return output, weights
 
 
 def causal_mask(q, k):
@@ -92,7 +144,9 @@ def attention(parameters, prefix, config, x, memory=None, allowed=None, position
             rotary(tensor, position_ids, config["rotary_layout"], config["rotary_dim"], config["rotary_base"])
             for tensor in (q, k)
         )
-    output, weights = dot_product_attention(q, k, v, allowed)
+    distances = torch.arange(k.shape[1])[None, :] - torch.arange(q.shape[1])[:, None]
+    added, values = score_terms(parameters, prefix, config, q, distances) if memory is None else (0.0, None)
+    output, weights = dot_product_attention(q, k, v, allowed, added, values, config.get("attention_weights") == "hard")
     return project("output", output.flatten(-2)), weights
 
 
@@ -307,6 +361,11 @@ def attention_shapes(config, prefix, cross=False):
     else:
         shapes = linear_shapes(prefix + "qkv.", d, q_width + 2 * kv_width, bias)
     shapes.update(linear_shapes(prefix + "output.", q_width, d, bias))
+    if config["positions"] == "relative" and not cross:
+        for name in ("keys", "values"):
+            shapes[f"{prefix}relative.{name}"] = (2 * config["relative_distance"] + 1, config["head_dim"])
+    if config["positions"] == "buckets" and not cross:
+        shapes[prefix + "bucket_bias.weight"] = (config["bias_buckets"], config["heads"])
     return shapes
 
 

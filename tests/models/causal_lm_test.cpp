@@ -58,7 +58,22 @@ struct Setting {
 std::vector<Setting> settings() {
   TransformerConfig b2t = notes_like();
   b2t.wiring = nn::Wiring::b2t;
-  return {{"gpt2", tiny()}, {"llama", llama_like()}, {"notes", notes_like()}, {"b2t", b2t}};
+  std::vector<Setting> settings = {{"gpt2", tiny()}, {"llama", llama_like()}, {"notes", notes_like()}, {"b2t", b2t}};
+  for (const auto& [name, positions] : {std::pair{"relative", nn::Positions::relative},
+                                        {"alibi", nn::Positions::alibi},
+                                        {"buckets", nn::Positions::buckets}}) {
+    TransformerConfig config = tiny();
+    config.kv_heads = 2;
+    config.positions = positions;
+    config.relative_distance = 3;
+    config.bias_buckets = 6;
+    config.bias_max_distance = 9;
+    settings.push_back({name, config});
+  }
+  TransformerConfig hard = tiny();
+  hard.attention_weights = kernels::WeightRule::hard;
+  settings.push_back({"hard", hard});
+  return settings;
 }
 
 Tensor ids_of(std::initializer_list<int32_t> values) {

@@ -10,6 +10,7 @@
 #include "weft/ops/linear.h"
 #include "weft/ops/norm.h"
 #include "weft/ops/rotary.h"
+#include "weft/ops/scored_attention.h"
 
 namespace weft::testing {
 
@@ -181,6 +182,53 @@ void add_attention_cases(std::vector<GradientCase>& cases) {
                    }});
 }
 
+// A self-attention whose scores know the distance: inputs are the fused rows and the tables.
+GradientCase scored_case(const std::string& name, const Mask& mask, const ops::AttentionOptions& options,
+                         const std::function<ops::AttentionScoring(const Inputs&)>& scoring,
+                         std::vector<Shape> tables) {
+  const int64_t kv_heads = options.kv_heads == 0 ? options.heads : options.kv_heads;
+  const int64_t keys = options.heads * options.head_dim, values = keys + kv_heads * options.head_dim;
+  tables.insert(tables.begin(), Shape{8, values + kv_heads * options.head_dim});
+  return {name, tables, [=](Context& ctx, const Inputs& in) {
+            return ops::scored_attention(ctx, {in[0], 0}, {in[0], keys}, {in[0], values}, mask, options, scoring(in))
+                .output;
+          }};
+}
+
+void add_scored_attention_cases(std::vector<GradientCase>& cases) {
+  const std::array<int64_t, 3> packed = {0, 3, 8};
+  const std::array<int64_t, 2> lengths = {4, 2};
+  const ops::AttentionOptions two_heads{.heads = 2, .head_dim = 5};
+  const ops::AttentionOptions grouped{.heads = 4, .kv_heads = 2, .head_dim = 3, .scale = 0.7f};
+  const auto relative = [](const Inputs& in) {
+    return ops::AttentionScoring{.relative_keys = in[1], .relative_values = in[2]};
+  };
+  cases.push_back(
+      scored_case("scored_attention_relative", Mask::padded(lengths, 4, false), two_heads, relative, {{5, 5}, {5, 5}}));
+  cases.push_back(scored_case("scored_attention_relative_causal_grouped", Mask::packed(packed, true), grouped, relative,
+                              {{3, 3}, {3, 3}}));
+  cases.push_back(scored_case("scored_attention_relative_dropout", Mask::packed(packed, true),
+                              {.heads = 2, .head_dim = 5, .dropout = 0.3}, relative, {{5, 5}, {5, 5}}));
+  const Tensor slopes = ops::alibi_slopes(4);
+  cases.push_back(scored_case("scored_attention_alibi", Mask::packed(packed, true), grouped,
+                              [=](const Inputs&) { return ops::AttentionScoring{.slopes = slopes}; }, {}));
+  for (const bool bidirectional : {false, true}) {
+    const auto buckets = [=](const Inputs& in) {
+      return ops::AttentionScoring{.bucket_bias = in[1],
+                                   .buckets = {.buckets = 6, .max_distance = 7, .bidirectional = bidirectional}};
+    };
+    cases.push_back(scored_case(fmt::format("scored_attention_buckets_{}", bidirectional ? "both" : "causal"),
+                                Mask::packed(packed, !bidirectional), two_heads, buckets, {{6, 2}}));
+  }
+  const std::array<int64_t, 3> queries = {0, 2, 4};
+  cases.push_back({"scored_attention_cross", {{4, 10}, {8, 20}, {5, 5}, {5, 5}}, [=](Context& ctx, const Inputs& in) {
+                     return ops::scored_attention(ctx, {in[0], 0}, {in[1], 0}, {in[1], 10},
+                                                  Mask::packed_cross(queries, packed), two_heads,
+                                                  {.relative_keys = in[2], .relative_values = in[3]})
+                         .output;
+                   }});
+}
+
 }  // namespace
 
 std::vector<GradientCase> gradient_cases() {
@@ -190,6 +238,7 @@ std::vector<GradientCase> gradient_cases() {
   add_elementwise_cases(cases);
   add_loss_cases(cases);
   add_attention_cases(cases);
+  add_scored_attention_cases(cases);
   return cases;
 }
 

@@ -14,6 +14,7 @@ namespace {
 using kernels::Activation;
 using kernels::NormKind;
 using kernels::RotaryLayout;
+using kernels::WeightRule;
 using nn::Initialisation;
 using nn::Positions;
 using nn::Wiring;
@@ -29,10 +30,12 @@ constexpr std::pair<std::string_view, Wiring> kWirings[] = {{"pre_norm", Wiring:
                                                             {"post_norm", Wiring::post_norm},
                                                             {"block_input", Wiring::block_input},
                                                             {"b2t", Wiring::b2t}};
-constexpr std::pair<std::string_view, Positions> kPositions[] = {{"none", Positions::none},
-                                                                 {"sinusoidal", Positions::sinusoidal},
-                                                                 {"learned", Positions::learned},
-                                                                 {"rotary", Positions::rotary}};
+constexpr std::pair<std::string_view, Positions> kPositions[] = {
+    {"none", Positions::none},      {"sinusoidal", Positions::sinusoidal}, {"learned", Positions::learned},
+    {"rotary", Positions::rotary},  {"relative", Positions::relative},     {"alibi", Positions::alibi},
+    {"buckets", Positions::buckets}};
+constexpr std::pair<std::string_view, WeightRule> kWeightRules[] = {{"softmax", WeightRule::softmax},
+                                                                    {"hard", WeightRule::hard}};
 constexpr std::pair<std::string_view, NormKind> kNorms[] = {{"layer_norm", NormKind::layer_norm},
                                                             {"rms_norm", NormKind::rms_norm}};
 constexpr std::pair<std::string_view, Activation> kActivations[] = {{"relu", Activation::relu},
@@ -50,6 +53,7 @@ constexpr std::pair<std::string_view, Initialisation> kInitialisations[] = {
 Names<Architecture> names_of(Architecture) { return kArchitectures; }
 Names<Wiring> names_of(Wiring) { return kWirings; }
 Names<Positions> names_of(Positions) { return kPositions; }
+Names<WeightRule> names_of(WeightRule) { return kWeightRules; }
 Names<NormKind> names_of(NormKind) { return kNorms; }
 Names<Activation> names_of(Activation) { return kActivations; }
 Names<RotaryLayout> names_of(RotaryLayout) { return kLayouts; }
@@ -82,6 +86,10 @@ void for_each_setting(Config& config, Visit visit) {
   visit("rotary_layout", config.rotary_layout);
   visit("rotary_dim", config.rotary_dim);
   visit("rotary_base", config.rotary_base);
+  visit("relative_distance", config.relative_distance);
+  visit("bias_buckets", config.bias_buckets);
+  visit("bias_max_distance", config.bias_max_distance);
+  visit("attention_weights", config.attention_weights);
   visit("tie_embeddings", config.tie_embeddings);
   visit("scale_embeddings", config.scale_embeddings);
   visit("dropout", config.dropout);
@@ -183,6 +191,14 @@ void TransformerConfig::resolve() {
     require(std::isfinite(rotary_base) && rotary_base > 1.0, "model.rotary_base: expected a number above 1, got {}",
             rotary_base);
   }
+  if (positions == Positions::relative) check_size("relative_distance", relative_distance, 1 << 20);
+  if (positions == Positions::buckets) {
+    check_size("bias_buckets", bias_buckets, 1 << 16);
+    check_size("bias_max_distance", bias_max_distance, largest);
+    require(bias_buckets >= 4 && bias_max_distance > bias_buckets,
+            "model: positions = \"buckets\" needs bias_buckets ≥ 4 and bias_max_distance above it, got {} and {}",
+            bias_buckets, bias_max_distance);
+  }
   require(activation != Activation::none, "model.activation: expected relu, gelu, gelu_tanh or silu");
   if (architecture == Architecture::encoder_decoder) resolve_encoder_decoder();
   if (architecture == Architecture::bert) resolve_bert();
@@ -258,7 +274,15 @@ nn::TransformerStackConfig TransformerConfig::stack_config() const {
                                 .dropout = attention_dropout,
                                 .rotary = {},
                                 .initialisation = weights};
+  attention.weights = attention_weights;
+  attention.alibi = positions == Positions::alibi;
   if (positions == Positions::rotary) attention.rotary = kernels::Rotary{rotary_layout, rotary_dim, rotary_base};
+  if (positions == Positions::relative) attention.relative_distance = relative_distance;
+  if (positions == Positions::buckets) {
+    attention.buckets = {.buckets = bias_buckets,
+                         .max_distance = bias_max_distance,
+                         .bidirectional = architecture != Architecture::causal_lm};
+  }
   return {.layers = layers,
           .block = {.wiring = wiring,
                     .attention = attention,
@@ -282,6 +306,10 @@ nn::TransformerStackConfig TransformerConfig::decoder_stack_config() const {
   config.block.cross_attention = config.block.attention;
   config.block.cross_attention->kind = nn::AttentionKind::cross;
   config.block.cross_attention->rotary.reset();
+  config.block.cross_attention->relative_distance = 0;
+  config.block.cross_attention->alibi = false;
+  config.block.cross_attention->buckets.reset();
+  if (config.block.attention.buckets) config.block.attention.buckets->bidirectional = false;
   return config;
 }
 

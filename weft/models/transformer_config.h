@@ -42,6 +42,10 @@ struct TransformerConfig {
   kernels::RotaryLayout rotary_layout = kernels::RotaryLayout::half_split;
   int64_t rotary_dim = 0;  // head_dim
   double rotary_base = 10000.0;
+  int64_t relative_distance = 16;   // relative positions: the largest distance told apart
+  int64_t bias_buckets = 32;        // bucketed positions: rows of each layer's table
+  int64_t bias_max_distance = 128;  // and the distance from which all share the last bucket
+  kernels::WeightRule attention_weights = kernels::WeightRule::softmax;
 
   bool tie_embeddings = true;
   bool scale_embeddings = false;   // token embeddings times √d_model (Vaswani et al. 2017)

@@ -23,6 +23,11 @@ AttentionConfig checked(AttentionConfig config, const std::string& path) {
   }
   require(!config.rotary || config.kind == AttentionKind::self, "attention {}: rotary positions are for self-attention",
           path);
+  const bool by_distance = config.relative_distance > 0 || config.alibi || config.buckets;
+  require(!by_distance || config.kind == AttentionKind::self,
+          "attention {}: relative positions, ALiBi and buckets are for self-attention", path);
+  require(config.relative_distance >= 0, "attention {}: relative_distance is 0 or more, got {}", path,
+          config.relative_distance);
   return config;
 }
 
@@ -68,6 +73,21 @@ Attention::Attention(Scope scope, const AttentionConfig& config)
     query_.emplace(scope / "query", projection(q_width, q_width));
     kv_.emplace(scope / "kv", projection(2 * kv_width, kv_width));
   }
+  scored_ = config_.weights != kernels::WeightRule::softmax || config_.relative_distance > 0 || config_.alibi ||
+            config_.buckets.has_value();
+  if (config_.relative_distance > 0) {
+    const int64_t rows = 2 * config_.relative_distance + 1;
+    const Initialiser initialiser = config_.initialisation.weight(config_.head_dim, rows);
+    relative_keys_ = &(scope / "relative").parameter("keys", {rows, config_.head_dim}, initialiser);
+    relative_values_ = &(scope / "relative").parameter("values", {rows, config_.head_dim}, initialiser);
+  }
+  if (config_.alibi) slopes_ = ops::alibi_slopes(config_.heads);
+  if (config_.buckets) {
+    ops::bucket_of(*config_.buckets, 0);  // checks the numbers
+    bucket_bias_ = &(scope / "bucket_bias")
+                        .parameter("weight", {config_.buckets->buckets, config_.heads},
+                                   config_.initialisation.weight(config_.buckets->buckets, config_.heads));
+  }
   output_.emplace(scope / "output",
                   LinearConfig{.in = q_width,
                                .out = config_.d_model,
@@ -93,6 +113,25 @@ AttentionResult Attention::forward(Context& ctx, const Variable& query, const Va
   return result;
 }
 
+AttentionResult Attention::attend(Context& ctx, const ops::HeadsSource& query, const ops::HeadsSource& key,
+                                  const ops::HeadsSource& value, const Mask& mask, const AttentionCall& call) const {
+  const ops::AttentionOptions options = options_of(config_, ctx, call);
+  ops::AttentionOutput output;
+  if (scored_) {
+    const auto table = [](const Parameter* parameter) { return parameter ? Variable(*parameter) : Variable(); };
+    ops::AttentionScoring scoring{.rule = config_.weights,
+                                  .relative_keys = table(relative_keys_),
+                                  .relative_values = table(relative_values_),
+                                  .slopes = slopes_,
+                                  .bucket_bias = table(bucket_bias_)};
+    if (config_.buckets) scoring.buckets = *config_.buckets;
+    output = ops::scored_attention(ctx, query, key, value, mask, options, scoring);
+  } else {
+    output = ops::attention(ctx, query, key, value, mask, options);
+  }
+  return {std::move(output.output), std::move(output.weights)};
+}
+
 AttentionResult Attention::attend_self(Context& ctx, const Variable& x, const AttentionCall& call) const {
   Variable qkv = qkv_->forward(ctx, x);
   if (config_.rotary) {
@@ -102,9 +141,7 @@ AttentionResult Attention::attend_self(Context& ctx, const Variable& x, const At
   if (call.cache != nullptr) return attend_cached(ctx, qkv, call);
   const int64_t keys = config_.heads * config_.head_dim;
   const int64_t values = keys + config_.kv_heads * config_.head_dim;
-  ops::AttentionOutput output =
-      ops::attention(ctx, {qkv, 0}, {qkv, keys}, {qkv, values}, call.mask, options_of(config_, ctx, call));
-  return {std::move(output.output), std::move(output.weights)};
+  return attend(ctx, {qkv, 0}, {qkv, keys}, {qkv, values}, call.mask, call);
 }
 
 AttentionResult Attention::attend_cached(Context& ctx, const Variable& qkv, const AttentionCall& call) const {
@@ -127,9 +164,7 @@ AttentionResult Attention::attend_cached(Context& ctx, const Variable& qkv, cons
   const int64_t values = keys + config_.kv_heads * config_.head_dim;
   append(qkv.value(), keys, mask.segments, cache, layer.keys);
   append(qkv.value(), values, mask.segments, cache, layer.values);
-  ops::AttentionOutput output =
-      ops::attention(ctx, {qkv, 0}, {layer.keys, 0}, {layer.values, 0}, mask, options_of(config_, ctx, call));
-  return {std::move(output.output), std::move(output.weights)};
+  return attend(ctx, {qkv, 0}, {layer.keys, 0}, {layer.values, 0}, mask, call);
 }
 
 Variable Attention::project_memory(Context& ctx, const Variable& memory) const {
@@ -143,9 +178,7 @@ AttentionResult Attention::attend_cross(Context& ctx, const Variable& query, con
                                         const AttentionCall& call) const {
   const Variable q = query_->forward(ctx, query);
   const Variable kv = call.projected_memory.defined() ? call.projected_memory : project_memory(ctx, memory);
-  ops::AttentionOutput output = ops::attention(ctx, {q, 0}, {kv, 0}, {kv, config_.kv_heads * config_.head_dim},
-                                               call.mask, options_of(config_, ctx, call));
-  return {std::move(output.output), std::move(output.weights)};
+  return attend(ctx, {q, 0}, {kv, 0}, {kv, config_.kv_heads * config_.head_dim}, call.mask, call);
 }
 
 }  // namespace weft::nn

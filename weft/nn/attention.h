@@ -8,6 +8,7 @@
 #include "weft/nn/kv_cache.h"
 #include "weft/nn/linear.h"
 #include "weft/ops/mask.h"
+#include "weft/ops/scored_attention.h"
 
 namespace weft::nn {
 
@@ -23,6 +24,11 @@ struct AttentionConfig {
   bool bias = true;
   double dropout = 0.0;  // of the weights
   std::optional<kernels::Rotary> rotary{};
+  // Scores and weights beyond softmax(Q·Kᵀ); see ops/scored_attention.h. All but `weights` for self-attention.
+  kernels::WeightRule weights = kernels::WeightRule::softmax;
+  int64_t relative_distance = 0;                  // relative positions up to this distance (Shaw et al. 2018); 0: none
+  bool alibi = false;                             // linear biases (Press et al. 2022)
+  std::optional<ops::DistanceBuckets> buckets{};  // T5's bucketed bias, a table per layer
   WeightInitialisation initialisation{};
 };
 
@@ -45,7 +51,8 @@ struct AttentionResult {
 // Multi-head attention (Vaswani et al. 2017) with its projections; grouped, multi-query, causal and cross are settings.
 // Parameters: self: qkv.weight ((heads + 2 · kv_heads) · head_dim, d_model) with rows [queries | keys | values],
 // qkv.bias; cross: query.weight, query.bias, kv.weight (2 · kv_heads · head_dim, d_model), kv.bias; both: output.weight
-// (d_model, heads · head_dim), output.bias.
+// (d_model, heads · head_dim), output.bias; with relative positions relative.keys and relative.values
+// (2 · relative_distance + 1, head_dim), with buckets bucket_bias.weight (buckets, heads).
 class Attention {
  public:
   Attention(Scope scope, const AttentionConfig& config);
@@ -65,8 +72,17 @@ class Attention {
                                const AttentionCall& call) const;
   AttentionResult attend_cached(Context& ctx, const Variable& qkv, const AttentionCall& call) const;
 
+  // softmax(Q·Kᵀ)·V or what the configuration makes of it.
+  AttentionResult attend(Context& ctx, const ops::HeadsSource& query, const ops::HeadsSource& key,
+                         const ops::HeadsSource& value, const Mask& mask, const AttentionCall& call) const;
+
   AttentionConfig config_;
   std::string path_;
+  bool scored_ = false;  // something beyond softmax(Q·Kᵀ) is asked for
+  Tensor slopes_;
+  const Parameter* relative_keys_ = nullptr;
+  const Parameter* relative_values_ = nullptr;
+  const Parameter* bucket_bias_ = nullptr;
   std::optional<Linear> qkv_, query_, kv_;
   std::optional<Linear> output_;
 };

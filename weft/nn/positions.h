@@ -7,7 +7,10 @@
 
 namespace weft::nn {
 
-enum class Positions { none, sinusoidal, learned, rotary };
+// none, sinusoidal and learned: what is added to the embeddings. The others are the attention layers' business: rotary
+// turns queries and keys, relative (Shaw et al. 2018), alibi (Press et al. 2022) and buckets (T5; Raffel et al. 2020)
+// change their scores.
+enum class Positions { none, sinusoidal, learned, rotary, relative, alibi, buckets };
 
 // Sinusoidal encoding (Vaswani et al. 2017), (length, d), f32: column 2i is sin(p / base^(2i/d)), column 2i + 1 the
 // cosine.
