@@ -31,9 +31,9 @@ int main() {
   weft::Tape tape;
   weft::Gradients gradients;
   for (int step = 0; step < 200; ++step) {
-    const weft::data::PackedBatch batch = batches->batch(step);
+    const weft::data::Batch batch = batches->batch(step);
     weft::Context ctx{.tape = &tape, .training = true};
-    const weft::models::TokenInput input{.ids = batch.ids, .mask = weft::Mask::packed(batch.offsets, true)};
+    const weft::models::TokenInput input{.ids = batch.input.ids, .mask = weft::Mask::packed(batch.input.offsets, true)};
     const weft::Variable loss = model.loss(ctx, input, batch.targets);
     gradients.clear();
     tape.backward(loss, gradients);
