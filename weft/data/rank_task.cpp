@@ -4,7 +4,6 @@
 
 #include "weft/base/error.h"
 #include "weft/data/fingerprint.h"
-#include "weft/data/number_ids.h"
 
 namespace weft::data {
 

@@ -6,6 +6,7 @@
 
 #include "weft/base/rng.h"
 #include "weft/data/dataset.h"
+#include "weft/data/number_ids.h"
 #include "weft/data/sampling.h"
 
 namespace weft::data {
@@ -32,6 +33,8 @@ class RankTask final : public Dataset {
   uint64_t fingerprint() const override;
   const RankTaskConfig& config() const { return config_; }
 
+  // How many of the first ids occur in targets with this max_length.
+  static int64_t target_ids(int64_t max_length) { return id_of_number(max_length - 1); }
   // The ids that a model must answer a source with: the ranks, then EOS.
   static std::vector<int32_t> answer(std::span<const int32_t> source);
 

@@ -134,6 +134,11 @@ Task make_task(const Recipe& recipe, std::unique_ptr<text::Tokenizer> tokenizer)
   task.model = recipe.model;
   task.model.vocab_size = task.tokenizer->vocab_size();
   if (task.kind == TaskKind::bert) task.model.classes = data::MaskedTask::classes;
+  if (task.kind == TaskKind::rank) {
+    task.model.source_vocab_size = task.model.vocab_size;
+    // Ranks are small numbers, the first of the vocabulary: the decoder needs no others.
+    if (!task.model.share_embeddings) task.model.vocab_size = data::RankTask::target_ids(recipe.model.max_length);
+  }
   task.model.resolve();
   return task;
 }
