@@ -24,4 +24,4 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/weft-config.cmake.in
   ${PROJECT_BINARY_DIR}/weft-config.cmake INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
-  DESTINATION ${package_folder})
+  ${PROJECT_SOURCE_DIR}/cmake/FindSentencePiece.cmake DESTINATION ${package_folder})
