@@ -7,6 +7,7 @@
 #include "weft/base/files.h"
 #include "weft/generate/generation_config.h"
 #include "weft/text/byte.h"
+#include "weft/text/tokenizer_file.h"
 #include "weft/text/word.h"
 
 namespace weft::generate {
@@ -36,6 +37,21 @@ TEST(TextStream, PutsTheSpacesThatDecodingTheWholeWould) {
   std::string joined;
   for (const std::string& piece : pieces(tokenizer, {}, many)) joined += piece;
   EXPECT_EQ(joined, tokenizer.decode(many));
+}
+
+// LLaMA-2's form: characters that are not in the vocabulary are tokens of one byte each.
+TEST(TextStream, HoldsBytesUntilTheyAreACharacter) {
+  const std::string path = WEFT_SOURCE_DIR "/tests/fixtures/tokenizers/llama-form/tokenizer.json";
+  const auto tokenizer = text::load_tokenizer(path);
+  for (const std::string text : {"to be \u4e2d\U0001f600 or", "\u4e2d", "\ufffd x", "a\ufffd"}) {
+    const std::vector<int32_t> ids = tokenizer->encode(text);
+    std::string joined;
+    for (const std::string& piece : pieces(*tokenizer, {}, ids)) {
+      EXPECT_TRUE(text::is_utf8(piece));
+      joined += piece;
+    }
+    EXPECT_EQ(joined, tokenizer->decode(ids));
+  }
 }
 
 TEST(GenerationConfig, IsReadAsWritten) {

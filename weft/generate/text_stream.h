@@ -24,10 +24,12 @@ class TextStream {
 
  private:
   std::string bytes_of(int32_t id);
+  std::string take_held(bool all);
 
   const text::Tokenizer* tokenizer_;
   text::SpecialTokens special_;
   std::vector<int32_t> recent_;  // enough of the tokens before for the tokenizer to see what goes between
+  std::vector<int32_t> held_;    // tokens whose text is not whole yet
   text::Utf8Stream characters_;
 };
 
