@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "tests/models/tensors.h"
 #include "weft/base/error.h"
 #include "weft/ops/cross_entropy.h"
 
@@ -42,22 +43,6 @@ TransformerConfig notes_like() {
   config.positions = nn::Positions::sinusoidal;
   return config;
 }
-
-Tensor ids_of(std::initializer_list<int32_t> values) {
-  return Tensor::from<int32_t>({values.begin(), values.size()}, {static_cast<int64_t>(values.size())});
-}
-
-float largest_difference(const Tensor& a, const Tensor& b) {
-  EXPECT_EQ(a.numel(), b.numel());
-  float largest = 0.0f;
-  for (int64_t i = 0; i < a.numel(); ++i) {
-    largest = std::max(largest, std::abs(a.data<float>()[i] - b.data<float>()[i]));
-  }
-  return largest;
-}
-
-// The same numbers by another order of sums; losses and gradients here are of order 1.
-constexpr float kSame = 2e-5f;
 
 TokenInput packed(const Tensor& ids, std::initializer_list<int64_t> offsets) {
   return {.ids = ids, .mask = Mask::packed(std::vector<int64_t>(offsets), false)};

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "tests/models/tensors.h"
 #include "weft/base/error.h"
 #include "weft/base/threads.h"
 #include "weft/kernels/elementwise.h"
@@ -75,23 +76,6 @@ std::vector<Setting> settings() {
   settings.push_back({"hard", hard});
   return settings;
 }
-
-Tensor ids_of(std::initializer_list<int32_t> values) {
-  return Tensor::from<int32_t>({values.begin(), values.size()}, {static_cast<int64_t>(values.size())});
-}
-
-float largest_difference(const Tensor& a, const Tensor& b) {
-  EXPECT_EQ(a.numel(), b.numel());
-  float largest = 0.0f;
-  for (int64_t i = 0; i < a.numel(); ++i) {
-    largest = std::max(largest, std::abs(a.data<float>()[i] - b.data<float>()[i]));
-  }
-  return largest;
-}
-
-// Forward passes that take different ways to the same numbers differ by the order of sums only; logits here are of
-// order 1.
-constexpr float kSame = 2e-5f;
 
 class CausalLMTest : public ::testing::TestWithParam<Setting> {
  protected:
