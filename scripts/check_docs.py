@@ -85,8 +85,9 @@ def main():
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     failures = 0
     count = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for page in pages:
+    for page in pages:
+        # A page stands alone: what another has trained is not there.
+        with tempfile.TemporaryDirectory() as folder:
             for command in commands_of(page):
                 count += 1
                 program = calls_program(command)
