@@ -128,7 +128,7 @@ TEST(TokenizerSamples, SentencePieceModel) {
     const Encoding encoding = tokenizer.encode({text}, {});
     EXPECT_EQ(encoding.ids, ids);
     EXPECT_EQ(Json(encoding.tokens), row["pieces"]) << text;
-    EXPECT_EQ(tokenizer.decode(ids), row["decoded"]) << text;
+    EXPECT_EQ(tokenizer.decode(ids), row["decoded"].get<std::string>()) << text;
   }
   EXPECT_EQ(tokenizer.special(), (SpecialIds{.bos = 1, .eos = 2, .pad = {}, .unk = 0}));
 }
