@@ -6,10 +6,10 @@
 #include <chrono>
 #include <vector>
 
-#include "weft/base/error.h"
 #include "weft/kernels/matmul.h"
-#include "weft/models/causal_lm.h"
+#include "weft/models/any_model.h"
 #include "weft/optim/adamw.h"
+#include "weft/train/loss.h"
 
 namespace weft::app {
 
@@ -19,88 +19,54 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-Tensor random_ids(int64_t count, int64_t bound, const Rng& rng) {
-  Tensor ids = Tensor::empty({count}, DType::i32);
-  for (int64_t i = 0; i < count; ++i) {
-    ids.data<int32_t>()[i] = static_cast<int32_t>(rng.below(static_cast<uint64_t>(bound), static_cast<uint64_t>(i)));
-  }
-  return ids;
-}
-
 double peak_resident_mib() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
-}  // namespace
-
-TrainBenchmark benchmark_preset(const std::string& name) {
-  TrainBenchmark result;
-  models::TransformerConfig& model = result.model;
-  model.attention_bias = model.feed_forward_bias = true;
-  if (name == "count") {
-    model.vocab_size = 103;
-    model.d_model = 256;
-    model.d_ff = 1024;
-    model.activation = kernels::Activation::relu;
-    model.feed_forward_bias = false;
-    model.wiring = nn::Wiring::block_input;
-    model.final_norm = false;
-    model.positions = nn::Positions::sinusoidal;
-    model.tie_embeddings = false;
-    model.output_bias = true;
-    model.initialisation = nn::Initialisation::xavier_uniform;
-    result.batch = 320;
-    result.context = 16;
-  } else if (name == "char-gpt") {
-    model.vocab_size = 65;
-    model.d_model = 384;
-    model.heads = 6;
-    result.batch = 32;
-    result.context = 256;
-  } else if (name == "gpt2-124m") {
-    model.vocab_size = 50257;
-    model.d_model = 768;
-    model.layers = 12;
-    model.heads = 12;
-    model.activation = kernels::Activation::gelu_tanh;
-    result.batch = 4;
-    result.context = 512;
-  } else {
-    fail<UsageError>("bench train: there is no preset \"{}\"; known: count, char-gpt, gpt2-124m", name);
+// Pairs of a query row and a key row of the same sequence, as the rows are laid out.
+double pairs_of(const data::TokenRows& queries, const data::TokenRows& keys) {
+  double pairs = 0.0;
+  for (size_t i = 0; i + 1 < queries.offsets.size(); ++i) {
+    pairs +=
+        static_cast<double>((queries.offsets[i + 1] - queries.offsets[i]) * (keys.offsets[i + 1] - keys.offsets[i]));
   }
-  model.max_length = result.context;
-  return result;
+  return pairs;
 }
 
+}  // namespace
+
 double flop_per_step(const TrainBenchmark& benchmark) {
-  models::TransformerConfig config = benchmark.model;
-  config.resolve();
+  const models::TransformerConfig& config = benchmark.model;
+  const data::TokenRows& input = benchmark.batch.input;
+  const data::TokenRows& source = benchmark.batch.source;
+  const auto d = static_cast<double>(config.d_model);
   const auto q_width = static_cast<double>(config.heads * config.head_dim);
   const auto kv_width = static_cast<double>(config.kv_heads * config.head_dim);
-  const auto d = static_cast<double>(config.d_model);
-  const double attention = d * (q_width + 2 * kv_width) + q_width * d;
-  const double feed_forward = (config.gated ? 3.0 : 2.0) * d * static_cast<double>(config.d_ff);
-  const double output = d * static_cast<double>(config.vocab_size);
-  const double multiplied = static_cast<double>(config.layers) * (attention + feed_forward) + output;
-  const auto tokens = static_cast<double>(benchmark.batch * benchmark.context);
-  return 6.0 * multiplied * tokens +
-         12.0 * static_cast<double>(config.layers) * tokens * static_cast<double>(benchmark.context) * q_width;
+  const double queries = 2 * d * q_width, keys = 2 * d * kv_width;  // numbers: with the output's, with the values'
+  const double block = queries + keys + (config.gated ? 3.0 : 2.0) * d * static_cast<double>(config.d_ff);
+  const auto rows = static_cast<double>(input.offsets.back());
+
+  const bool two_stacks = config.architecture == models::Architecture::encoder_decoder;
+  const auto layers = static_cast<double>(two_stacks ? config.decoder_layers : config.layers);
+  double multiplied = (layers * block + d * static_cast<double>(config.vocab_size)) * rows;
+  double pairs = layers * pairs_of(input, input);
+  if (two_stacks) {
+    const auto source_rows = static_cast<double>(source.offsets.back());
+    const auto encoder_layers = static_cast<double>(config.layers);
+    multiplied += encoder_layers * block * source_rows + layers * (queries * rows + keys * source_rows);
+    pairs += encoder_layers * pairs_of(source, source) + layers * pairs_of(input, source);
+  }
+  multiplied += d * static_cast<double>(config.classes * benchmark.batch.sequences());
+  return 6.0 * multiplied + 12.0 * q_width * pairs;
 }
 
 TrainTimings time_training(const TrainBenchmark& benchmark, Precision precision, int64_t steps) {
-  ParameterStore parameters(initialise(1));
-  const models::CausalLM model(parameters.root(), benchmark.model);
+  models::AnyModel model(initialise(1), benchmark.model);
+  ParameterStore& parameters = model.parameters();
   optim::AdamW optimizer(parameters, {.weight_decay = 0.01});
-  const int64_t tokens = benchmark.batch * benchmark.context;
   const Rng rng{1, 0};
-  models::TokenInput input;
-  input.ids = random_ids(tokens, benchmark.model.vocab_size, rng.split(0));
-  const Tensor targets = random_ids(tokens, benchmark.model.vocab_size, rng.split(1));
-  std::vector<int64_t> offsets;
-  for (int64_t i = 0; i <= benchmark.batch; ++i) offsets.push_back(i * benchmark.context);
-  input.mask = Mask::packed(offsets, true);
 
   Tape tape;
   Gradients gradients;
@@ -110,8 +76,8 @@ TrainTimings time_training(const TrainBenchmark& benchmark, Precision precision,
   for (int64_t step = 0; step < warm_up + steps; ++step) {
     if (step == warm_up) system_calls = allocator_statistics().system_calls;
     const auto start = Clock::now();
-    Context ctx{.tape = &tape, .training = true, .precision = precision, .rng = rng.split(2)};
-    const Variable loss = model.loss(ctx, input, targets);
+    Context ctx{.tape = &tape, .training = true, .precision = precision, .rng = rng};
+    const Variable loss = train::loss_of(ctx, model, benchmark.batch, {});
     gradients.clear();
     tape.backward(loss, gradients);
     optimizer.step(parameters, gradients, {.learning_rate = 1e-4});

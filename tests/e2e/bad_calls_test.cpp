@@ -133,7 +133,9 @@ const BadCall kBadCalls[] = {
     {"InspectNothing", "inspect {}/nowhere", 1, "nowhere"},
     {"InspectNoWeights", "inspect {}/no-weights", 1, "model.safetensors"},
     {"BenchWhat", "bench", 2, "subcommand"},
-    {"BenchPreset", "bench train --preset huge", 2, "known: count, char-gpt, gpt2-124m"},
+    {"BenchPreset", "bench train --preset huge", 2, "known: count, rank, bert, char-gpt, gpt2-124m"},
+    {"BenchPacking", "bench train --preset count --packing padded", 2, "--packing is for rank and bert"},
+    {"BenchVocabulary", "bench train --preset rank --vocab-size 9", 2, "leave --vocab-size away"},
     {"BenchSteps", "bench train --steps 0", 2, "steps"},
     {"BenchShape", "bench train --preset count --heads 7", 1, "d_model 256 is not a multiple of heads 7"},
 };

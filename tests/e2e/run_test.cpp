@@ -190,5 +190,24 @@ TEST_F(RunTest, BenchReportsShareOfPeak) {
   EXPECT_NEAR(result.at("gflop_per_step"), (6.0 * (1024 + 2048 + 1648) * 8 + 12 * 8 * 4 * 16) * 1e-9, 1e-12);
 }
 
+TEST_F(RunTest, BenchCountsTheRowsOfPaddedAndPackedBatches) {
+  const std::string bench =
+      "bench train --preset rank --layers 1 --d-model 16 --heads 2 --batch 32 --context 4 --precision f32 --threads 1 "
+      "--steps 1 --json --packing ";
+  const Json padded = call(bench + "padded"), packed = call(bench + "packed");
+  EXPECT_EQ(padded.at("tokens"), packed.at("tokens"));
+  EXPECT_EQ(packed.at("rows"), packed.at("tokens"));
+  EXPECT_EQ(padded.at("rows"), 32 * (3 + 4));  // sources of up to 3 numbers, targets of BOS and their ranks
+  EXPECT_LT(packed.at("gflop_per_step"), padded.at("gflop_per_step"));
+  const double block = 4 * 16 * 16 + 2 * 16 * 64, cross = 2 * 16 * 16, output = 16 * 6;  // 3 special ids, 3 ranks
+  const double multiplied = (block + output) * 128 + block * 96 + cross * (128 + 96);
+  const double pairs = 32 * (4 * 4 + 3 * 3 + 4 * 3);
+  EXPECT_NEAR(padded.at("gflop_per_step"), (6 * multiplied + 12 * 16 * pairs) * 1e-9, 1e-12);
+
+  const Json bert = call("bench train --preset bert --layers 1 --d-model 16 --heads 2 --batch 8 --steps 1 --json");
+  EXPECT_GT(bert.at("gflop_per_step"), 0.0);
+  EXPECT_EQ(bert.at("system_allocations"), 0);
+}
+
 }  // namespace
 }  // namespace weft::testing
