@@ -9,6 +9,12 @@
 
 namespace weft::data {
 
+namespace {
+
+constexpr uint64_t mask_site = 0x6d61736b;  // the random stream that decides which numbers are masked
+
+}  // namespace
+
 MaskedTask::MaskedTask(const MaskedTaskConfig& config) : config_(config), rng_(rng_of(config.sampling)) {
   require(config.max_length >= 2, "bert: max_length is 2 or more, for CLS and a number; got {}", config.max_length);
   require(config.numbers >= config.max_length,
@@ -20,9 +26,10 @@ MaskedTask::MaskedTask(const MaskedTaskConfig& config) : config_(config), rng_(r
 
 Batch MaskedTask::batch(int64_t index) const {
   std::vector<int32_t> ids, targets;
+  const Rng masks = rng_.split(mask_site);
   return draw_batch(config_.sampling, index, [&](uint64_t number, BatchBuilder& builder) {
     const auto longest = static_cast<uint64_t>(config_.max_length - 1);
-    const uint64_t first_draw = number * (longest + 2);
+    const uint64_t first_draw = 2 * number;
     const auto length = static_cast<int64_t>(1 + rng_.below(longest, first_draw));
     const auto begin =
         static_cast<int64_t>(rng_.below(static_cast<uint64_t>(config_.numbers - length + 1), first_draw + 1));
@@ -30,7 +37,7 @@ Batch MaskedTask::batch(int64_t index) const {
     targets.assign(1, ignored_target);
     for (int64_t i = 0; i < length; ++i) {
       const int32_t id = id_of_number(begin + i);
-      const bool masked = rng_.bernoulli(config_.mask_rate, first_draw + 2 + static_cast<uint64_t>(i));
+      const bool masked = masks.bernoulli(config_.mask_rate, number * longest + static_cast<uint64_t>(i));
       ids.push_back(masked ? mask_id : id);
       targets.push_back(id);
     }
