@@ -14,5 +14,10 @@ TEST(WeightInitialisation, ScalesWhatEndsInTheResidualStream) {
   EXPECT_DOUBLE_EQ(xavier.embedding().scale, 1.0);
 }
 
+TEST(WeightInitialisation, EmbeddingsThatAreScaledStartSmallerByAsMuchUnderXavier) {
+  EXPECT_DOUBLE_EQ((WeightInitialisation{Initialisation::xavier_normal}.embedding(16.0).scale), 1.0 / 16.0);
+  EXPECT_DOUBLE_EQ((WeightInitialisation{Initialisation::normal, 0.02}.embedding(16.0).scale), 0.02);
+}
+
 }  // namespace
 }  // namespace weft::nn

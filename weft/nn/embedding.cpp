@@ -10,8 +10,9 @@
 namespace weft::nn {
 
 Embedding::Embedding(Scope scope, const EmbeddingConfig& config) : config_(config) {
-  token_ =
-      &(scope / "token").parameter("weight", {config.vocab_size, config.d_model}, config.initialisation.embedding());
+  if (config.scale) scale_ = std::sqrt(static_cast<double>(config.d_model));
+  token_ = &(scope / "token")
+                .parameter("weight", {config.vocab_size, config.d_model}, config.initialisation.embedding(scale_));
   if (config.positions == Positions::learned) {
     position_ = &(scope / "position")
                      .parameter("weight", {config.max_length, config.d_model}, config.initialisation.embedding());
@@ -30,7 +31,7 @@ Variable Embedding::forward(Context& ctx, const Tensor& ids, const Tensor& posit
   require(segment_ != nullptr || !segment_ids.defined(), "embedding: there are segment ids, but no segments");
   const bool sum_is_whole = segment_ == nullptr && !norm_;
   ops::EmbeddingOptions options;
-  if (config_.scale) options.scale = std::sqrt(static_cast<float>(config_.d_model));
+  options.scale = static_cast<float>(scale_);
   if (sum_is_whole) options.dropout = config_.dropout;
   Variable positions;
   if (position_ != nullptr) positions = Variable(*position_);

@@ -36,6 +36,7 @@ class Embedding {
 
  private:
   EmbeddingConfig config_;
+  double scale_ = 1.0;  // of the token vectors
   const Parameter* token_;
   const Parameter* position_ = nullptr;
   const Parameter* segment_ = nullptr;

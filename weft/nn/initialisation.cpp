@@ -22,9 +22,9 @@ Initialiser WeightInitialisation::residual_weight(int64_t fan_in, int64_t fan_ou
   return Initialiser::normal(deviation / std::sqrt(2.0 * static_cast<double>(layers)));
 }
 
-Initialiser WeightInitialisation::embedding() const {
+Initialiser WeightInitialisation::embedding(double scale) const {
   const bool xavier = scheme == Initialisation::xavier_uniform || scheme == Initialisation::xavier_normal;
-  return Initialiser::normal(xavier ? 1.0 : deviation);
+  return Initialiser::normal(xavier ? 1.0 / scale : deviation);
 }
 
 }  // namespace weft::nn
