@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "tests/kernels/heads_array.h"
 #include "weft/base/dtype.h"
 #include "weft/base/error.h"
 #include "weft/base/rng.h"
@@ -37,41 +37,8 @@ struct Case {
 
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
 
-// An array of heads with an odd token stride, so that rows are not aligned, and a value that nothing may overwrite.
 template <typename T>
-struct Array {
-  Array(int64_t tokens, int64_t heads, int64_t dim)
-      : tokens(tokens),
-        heads(heads),
-        dim(dim),
-        stride(heads * dim + 5),
-        data(static_cast<size_t>(tokens * stride), T(unused)) {}
-
-  T& at(int64_t token, int64_t head, int64_t c) { return data[static_cast<size_t>(token * stride + head * dim + c)]; }
-  T at(int64_t token, int64_t head, int64_t c) const {
-    return data[static_cast<size_t>(token * stride + head * dim + c)];
-  }
-  void fill_normal(const Rng& rng) {
-    uint64_t next = 0;
-    for (int64_t t = 0; t < tokens; ++t) {
-      for (int64_t i = 0; i < heads * dim; ++i) at(t, 0, i) = T(rng.normal(next++));
-    }
-  }
-  template <typename U>
-  Array<U> to() const {
-    Array<U> other(tokens, heads, dim);
-    for (size_t i = 0; i < data.size(); ++i) other.data[i] = static_cast<U>(data[i]);
-    return other;
-  }
-  ConstHeads view() const { return {data.data(), dtype_of<T>(), stride, dim}; }
-  MutableHeads view() { return {data.data(), dtype_of<T>(), stride, dim}; }
-  portable::Heads<const T> oracle_view() const { return {data.data(), stride, dim}; }
-  portable::Heads<T> oracle_view() { return {data.data(), stride, dim}; }
-
-  static constexpr float unused = 77.0f;
-  int64_t tokens, heads, dim, stride;
-  std::vector<T> data;
-};
+using Array = HeadsArray<T>;
 
 // Everything of one call in storage T, and what it gave.
 template <typename T>
@@ -181,20 +148,6 @@ struct Trial {
       dv{0, 1, 1};
   std::vector<float> log_sum_exp;
 };
-
-template <typename A, typename B>
-double relative_difference(const std::vector<A>& actual, const std::vector<B>& expected) {
-  double largest = 1e-30, difference = 0.0;
-  EXPECT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < actual.size(); ++i) {
-    const double a = static_cast<double>(actual[i]), b = static_cast<double>(expected[i]);
-    if (a == b) continue;  // infinities
-    if (std::isnan(a) || std::isinf(a)) return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, std::abs(b));
-    difference = std::max(difference, std::abs(a - b));
-  }
-  return difference / std::max(largest, 1.0);
-}
 
 struct Expected {
   Array<double> output, dq, dk, dv;

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "weft/kernels/simd/lanes-inl.h"
+#include "weft/kernels/view.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace weft::kernels {
