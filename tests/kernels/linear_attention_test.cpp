@@ -52,6 +52,7 @@ Segments packed_segments() {
 std::vector<Case> cases() {
   std::vector<Case> both = {
       {.name = "few_tokens", .segments = {{0, 3, 0, 3}, {3, 1, 3, 4}, {4, 4, 7, 2}, {8, 2, 9, 0}}, .head_dim = 20},
+      {.name = "few_queries", .segments = equal_segments(3, 2, 90), .heads = 6, .head_dim = 20, .value_dim = 36},
       {.name = "chunks", .segments = equal_segments(2, 200, 200), .head_dim = 64},
       {.name = "whole_chunks", .segments = equal_segments(1, 256, 256), .head_dim = 32},
       {.name = "head_dim_5", .segments = equal_segments(2, 70, 70), .heads = 3, .kv_heads = 3, .head_dim = 5},

@@ -84,7 +84,8 @@ void linear_attention_forward(const LinearAttentionForward& call) {
   check_dtype(call.attention.q, call.output, "output");
   const AttentionProblem& problem = call.attention.problem;
   const portable::LongestLengths longest = portable::longest_lengths(problem);
-  const bool few = longest.q <= linear::few_tokens && longest.k <= linear::few_tokens;
+  const bool keys_are_weighed = !problem.causal && call.attention.states.empty();
+  const bool few = longest.q <= linear::few_tokens && (keys_are_weighed || longest.k <= linear::few_tokens);
   const auto kernel = few ? linear::forward_tokens : linear::forward_chunks;
   run_heads(problem, longest, [&](const linear::Task& task) { kernel(call, task); });
 }

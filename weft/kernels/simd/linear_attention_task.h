@@ -20,7 +20,8 @@ constexpr int64_t chunk = 64;
 // of the products.
 constexpr int64_t unit = 16;
 
-// Queries and keys of a segment up to which going from token to token costs less than filling chunks.
+// Queries and keys of a segment up to which going from token to token costs less than filling chunks; and queries up to
+// which weighing each key costs less than adding it to the sums.
 constexpr int64_t few_tokens = 4;
 
 // Key/value heads [begin, end) of all segments, number segment · kv_heads + head, for one thread, in order.

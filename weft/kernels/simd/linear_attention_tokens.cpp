@@ -11,7 +11,8 @@ namespace weft::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-// The recurrence itself, for a few tokens of each segment, as in decoding: S and z are read and written where they are.
+// For a few tokens of each segment, as in decoding: the recurrence itself, S and z being read and written where they
+// are. Where a few queries see all keys and nobody wants the sums, each query weighs key after key instead.
 template <typename T>
 class LinearTokens {
  public:
@@ -21,10 +22,11 @@ class LinearTokens {
         head_dim_(call.attention.problem.head_dim),
         value_dim_(linear::value_dim_of(call.attention.problem)) {
     const int64_t padded = linear::round_up(head_dim_, linear::unit);
-    linear::Scratch scratch(2 * padded + head_dim_ * (value_dim_ + 1), 3);
+    linear::Scratch scratch(2 * padded + head_dim_ * (value_dim_ + 1) + value_dim_, 4);
     query_ = scratch.take(padded);
     key_ = scratch.take(padded);
     own_state_ = scratch.take(head_dim_ * (value_dim_ + 1));
+    sum_ = scratch.take(value_dim_);
   }
 
   void run() {
@@ -33,6 +35,7 @@ class LinearTokens {
 
  private:
   void run_head(const linear::Head& head) {
+    if (!call_.attention.problem.causal && call_.attention.states.empty()) return weigh_keys(head);
     const int64_t size = head_dim_ * (value_dim_ + 1);
     float* state = own_state_;
     if (call_.attention.states.empty()) {
@@ -47,6 +50,36 @@ class LinearTokens {
       if (call_.attention.problem.causal && i >= head.skipped) add_key(segment.k_begin + key, head.kv_head, state);
       for (int64_t h = head.first_head; h < head.end_head; ++h) read(segment.q_begin + i, h, state);
     }
+  }
+
+  void weigh_keys(const linear::Head& head) {
+    for (int64_t i = 0; i < head.segment.q_length; ++i) {
+      for (int64_t h = head.first_head; h < head.end_head; ++h) weigh_keys(head, head.segment.q_begin + i, h);
+    }
+  }
+
+  void weigh_keys(const linear::Head& head, int64_t row, int64_t query_head) {
+    const AttentionSegment& segment = head.segment;
+    load_features(head_row<T>(call_.attention.q, row, query_head), query_);
+    std::fill_n(sum_, value_dim_, 0.0f);
+    float total = 0.0f;
+    for (int64_t j = 0; j < segment.k_length; ++j) {
+      const T* key = head_row<T>(call_.attention.k, segment.k_begin + j, head.kv_head);
+      const T* value = head_row<T>(call_.attention.v, segment.k_begin + j, head.kv_head);
+      const float weight = sum_lanes(head_dim_, [&](int64_t c, auto part) HWY_ATTR {
+        return hn::Mul(load(query_ + c, part), linear_feature(load(key + c, part)));
+      });
+      total += weight;
+      const FloatVec factor = hn::Set(Floats(), weight);
+      for_lanes(value_dim_, [&](int64_t e, auto part) HWY_ATTR {
+        store(hn::MulAdd(factor, load(value + e, part), load(sum_ + e, part)), sum_ + e, part);
+      });
+    }
+    if (call_.denominators) call_.denominators[query_head * call_.denominator_stride + row] = total;
+    T* output = head_row<T>(call_.output, row, query_head);
+    const FloatVec inverse = hn::Set(Floats(), total == 0.0f ? 0.0f : 1.0f / total);
+    for_lanes(value_dim_,
+              [&](int64_t e, auto part) HWY_ATTR { store(hn::Mul(load(sum_ + e, part), inverse), output + e, part); });
   }
 
   void load_features(const T* row, float* features) {
@@ -108,6 +141,7 @@ class LinearTokens {
   float* query_;      // φ(q) (head_dim)
   float* key_;        // φ(k) (head_dim)
   float* own_state_;  // S and z of a segment that brings none
+  float* sum_;        // (value_dim)
 };
 
 void linear_forward_tokens(const LinearAttentionForward& call, const linear::Task& task) {
