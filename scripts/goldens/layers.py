@@ -111,6 +111,12 @@ def attention_cases():
     yield attention_case("hard_relative_causal", b=2, q=6, **BY_DISTANCE, attention_weights="hard",
                          positions="relative", causal=True)
     yield attention_case("hard_cross", b=2, q=4, k=9, attention_weights="hard")
+    yield attention_case("linear", b=2, q=6, attention_weights="linear")
+    yield attention_case("linear_causal_grouped", b=3, q=9, attention_weights="linear", kv_heads=2, causal=True,
+                         lengths=(9, 1, 6))
+    yield attention_case("linear_causal_chunks", b=1, q=70, attention_weights="linear", heads=2, kv_heads=1,
+                         head_dim=12, causal=True)
+    yield attention_case("linear_cross_lengths", b=3, q=4, k=9, attention_weights="linear", k_lengths=(9, 1, 6))
     yield attention_case("cross", b=2, q=4, k=9)
     yield attention_case("cross_lengths", b=3, q=4, k=9, kv_heads=2, k_lengths=(9, 1, 6))
     yield attention_case("allowed", b=2, q=6, allowed_shape=(2, 1, 6, 6))

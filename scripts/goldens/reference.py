@@ -115,6 +115,17 @@ def dot_product_attention(q, k, v, allowed=None, added=0.0, relative_values=None
     return output, weights
 
 
+def linear_attention(q, k, v, allowed=None):
+    """Katharopoulos et al. 2020 by all pairs: weights phi(q).phi(k) over their sum, phi = elu + 1; shapes as above."""
+    group = q.shape[2] // k.shape[2]
+    k, v = (x.repeat_interleave(group, dim=2) for x in (k, v))
+    weights = torch.einsum("bqhe,bkhe->bhqk", F.elu(q) + 1, F.elu(k) + 1)
+    if allowed is not None:
+        weights = weights * allowed
+    weights = weights / weights.sum(-1, keepdim=True)
+    return torch.einsum("bhqk,bkhe->bqhe", weights, v), weights
+
+
 def causal_mask(q, k):
     """The last query sees every key."""
     return torch.ones(q, k, dtype=torch.bool).tril(k - q)
@@ -144,6 +155,9 @@ def attention(parameters, prefix, config, x, memory=None, allowed=None, position
             rotary(tensor, position_ids, config["rotary_layout"], config["rotary_dim"], config["rotary_base"])
             for tensor in (q, k)
         )
+    if config.get("attention_weights") == "linear":
+        output, weights = linear_attention(q, k, v, allowed)
+        return project("output", output.flatten(-2)), weights
     distances = torch.arange(k.shape[1])[None, :] - torch.arange(q.shape[1])[:, None]
     added, values = score_terms(parameters, prefix, config, q, distances) if memory is None else (0.0, None)
     output, weights = dot_product_attention(q, k, v, allowed, added, values, config.get("attention_weights") == "hard")

@@ -169,6 +169,31 @@ TEST_F(RunTest, WritesAttentionMapsOfEveryLayerAndHead) {
   EXPECT_THAT(result.err, HasSubstr("the text has 28 tokens, the model takes 16"));
 }
 
+// Linear attention from a recipe: decoding keeps a state instead of keys and values.
+TEST_F(RunTest, TrainsAndDecodesWithLinearAttention) {
+  const std::string train = fmt::format("train {} --out {} ", path("tiny.toml"), path("run"));
+  const ProgramResult rotary = run_weft(train + "--set model.attention_weights=linear --set model.positions=rotary");
+  EXPECT_EQ(rotary.status, 1);
+  EXPECT_THAT(rotary.err, HasSubstr("has no scores that positions = \"rotary\" could change"));
+  const Json summary = call(train + "--set model.attention_weights=linear --set train.steps=60 --json");
+  EXPECT_LT(summary.at("valid").at("loss"), 4.1);  // 65 characters: ln 65 = 4.17 at the start
+  const std::string generate = fmt::format("generate {} --prompt ROMEO: --max-new-tokens 30 ", path("run"));
+  const ProgramResult greedy = run_weft(generate);  // past max_length 16: the window slides, the state begins anew
+  EXPECT_EQ(greedy.out.size(), std::string("ROMEO:").size() + 30 + 1);
+  EXPECT_EQ(run_weft(generate + "--beam-size 1").out, greedy.out);
+  EXPECT_EQ(run_weft(generate + "--precision bf16").status, 0);
+  EXPECT_EQ(call(generate + "--beam-size 4 --n-best 2 --json").at("hypotheses").size(), 2u);
+  call(fmt::format("attention {} --json --out {}", path("run"), path("maps.json")), "ROMEO");
+  const Json maps = parse_json(read_file(folder_ / "maps.json"), "maps.json");
+  for (const Json& head : maps.at("maps").at(0).at("weights")) {
+    for (const Json& query : head) {
+      double total = 0.0;
+      for (const Json& weight : query) total += weight.get<double>();
+      EXPECT_NEAR(total, 1.0, 1e-4);  // five weights of five digits
+    }
+  }
+}
+
 TEST_F(RunTest, UnknownCharactersInAPromptAreNamed) {
   call(fmt::format("train {} --out {} --json", path("tiny.toml"), path("run")));
   const ProgramResult result = run_weft(fmt::format("generate {} --prompt 'a€b'", path("run")));

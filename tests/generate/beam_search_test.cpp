@@ -56,6 +56,13 @@ TEST(BeamSearch, ABeamAsWideAsTheSpaceRanksAsExhaustiveSearchDoes) {
   }
 }
 
+// The same with linear attention, whose cache is a state per beam instead of keys and values.
+TransformerConfig tiny_linear(int64_t vocab_size) {
+  TransformerConfig config = tiny(vocab_size);
+  config.attention_weights = nn::AttentionWeights::linear;
+  return config;
+}
+
 const std::vector<std::vector<int32_t>> prompts = {{1, 2, 3}, {4}, {5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}};
 
 TEST(BeamSearch, ABeamOfOneIsGreedyDecoding) {
@@ -73,14 +80,16 @@ TEST(BeamSearch, ABeamOfOneIsGreedyDecoding) {
 }
 
 TEST(BeamSearch, ABatchIsItsPromptsOneByOneAndCachedIsRecomputed) {
-  const CausalLMWithParameters tiny_model(initialise(3), tiny(23));
-  const BeamSearchOptions options{.beam_size = 5, .n_best = 5, .max_new_tokens = 25, .end_id = 7};
-  CausalDecoder decoder(tiny_model.model), recomputing(tiny_model.model, {.cache = CacheUse::recompute});
-  const auto together = beam_search(decoder, prompts, options);
-  const auto recomputed = beam_search(recomputing, prompts, options);
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    EXPECT_EQ(ids_of(together[i]), ids_of(recomputed[i])) << "prompt " << i;
-    EXPECT_EQ(ids_of(together[i]), ids_of(beam_search(decoder, std::span(&prompts[i], 1), options)[0])) << i;
+  for (const TransformerConfig& config : {tiny(23), tiny_linear(23)}) {
+    const CausalLMWithParameters tiny_model(initialise(3), config);
+    const BeamSearchOptions options{.beam_size = 5, .n_best = 5, .max_new_tokens = 25, .end_id = 7};
+    CausalDecoder decoder(tiny_model.model), recomputing(tiny_model.model, {.cache = CacheUse::recompute});
+    const auto together = beam_search(decoder, prompts, options);
+    const auto recomputed = beam_search(recomputing, prompts, options);
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      EXPECT_EQ(ids_of(together[i]), ids_of(recomputed[i])) << "prompt " << i;
+      EXPECT_EQ(ids_of(together[i]), ids_of(beam_search(decoder, std::span(&prompts[i], 1), options)[0])) << i;
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tests/models/tensors.h"
+#include "tests/support/message_of.h"
 #include "weft/base/error.h"
 #include "weft/base/threads.h"
 #include "weft/kernels/elementwise.h"
@@ -72,8 +73,14 @@ std::vector<Setting> settings() {
     settings.push_back({name, config});
   }
   TransformerConfig hard = tiny();
-  hard.attention_weights = kernels::WeightRule::hard;
+  hard.attention_weights = nn::AttentionWeights::hard;
   settings.push_back({"hard", hard});
+  TransformerConfig linear = tiny();
+  linear.attention_weights = nn::AttentionWeights::linear;
+  settings.push_back({"linear", linear});
+  linear.kv_heads = 2;
+  linear.positions = nn::Positions::sinusoidal;
+  settings.push_back({"linear_grouped", linear});
   return settings;
 }
 
@@ -134,7 +141,13 @@ TEST_P(CausalLMTest, CachedDecodingEqualsTheFullForwardPass) {
     EXPECT_LE(largest_difference(logits({.ids = ids.slice(0, t, t + 1)}, &cache), full.slice(0, t, t + 1)), kSame) << t;
   }
   EXPECT_EQ(cache.length(0), 7);
-  cache.truncate(0, 5);
+  if (cache.holds_states()) {
+    EXPECT_THAT([&] { cache.truncate(0, 5); }, ThrowsMessage<Error>(HasSubstr("from 7 to 5 tokens, only to none")));
+    cache.truncate(0, 0);
+    EXPECT_LE(largest_difference(logits({.ids = ids.slice(0, 0, 5)}, &cache), full.slice(0, 0, 5)), kSame);
+  } else {
+    cache.truncate(0, 5);
+  }
   EXPECT_LE(largest_difference(logits({.ids = ids.slice(0, 5, 6)}, &cache), full.slice(0, 5, 6)), kSame);
 }
 
@@ -197,6 +210,43 @@ TEST_P(CausalLMTest, Bf16IsCloseToF32) {
 
 INSTANTIATE_TEST_SUITE_P(Settings, CausalLMTest, ::testing::ValuesIn(settings()),
                          [](const auto& info) { return info.param.name; });
+
+TEST(CausalLM, LinearAttentionRefusesWhatItHasNoScoresFor) {
+  const auto error = [](const auto& change) {
+    TransformerConfig config = tiny();
+    config.attention_weights = nn::AttentionWeights::linear;
+    change(config);
+    return testing_support::message_of([&] { config.resolve(); });
+  };
+  EXPECT_EQ(error([](TransformerConfig&) {}), "(no error)");
+  EXPECT_THAT(error([](auto& config) { config.positions = nn::Positions::rotary; }),
+              HasSubstr("no scores that positions = \"rotary\" could change; use \"learned\""));
+  for (const auto positions : {nn::Positions::relative, nn::Positions::alibi, nn::Positions::buckets}) {
+    EXPECT_THAT(error([&](auto& config) { config.positions = positions; }), HasSubstr("model.positions"));
+  }
+  EXPECT_THAT(error([](auto& config) { config.attention_dropout = 0.1; }),
+              HasSubstr("has no weights to drop, got 0.1"));
+}
+
+TEST(CausalLM, TheCacheOfLinearAttentionDoesNotGrowWithTheContext) {
+  TransformerConfig config = tiny();
+  config.attention_weights = nn::AttentionWeights::linear;
+  ParameterStore store(initialise(3));
+  const CausalLM model(store.root(), config);
+  nn::KvCache cache = model.make_cache(2, 16, Precision::bf16);
+  EXPECT_FALSE(cache.layer(1).keys.defined());
+  EXPECT_EQ(cache.layer(1).states.shape(), (Shape{2, 4 * 6 * 7}));  // heads · head_dim · (head_dim + 1)
+  EXPECT_EQ(cache.layer(1).states.dtype(), DType::f32);
+  AttentionTrace trace;
+  Context ctx{.trace = &trace};
+  const TokenInput input{.ids = ids_of({1, 2, 3, 4}).reshape({2, 2})};
+  EXPECT_THAT([&] { model.logits(ctx, input, &cache); }, ThrowsMessage<Error>(HasSubstr("a state holds no keys")));
+  TransformerConfig softmax = tiny();
+  ParameterStore other_store(initialise(3));
+  const CausalLM other(other_store.root(), softmax);
+  Context plain;
+  EXPECT_THAT([&] { other.logits(plain, input, &cache); }, ThrowsMessage<Error>(HasSubstr("a cache of states")));
+}
 
 TEST(CausalLM, DropoutDependsOnTheStreamAlone) {
   TransformerConfig config = tiny();

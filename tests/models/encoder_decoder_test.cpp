@@ -43,12 +43,16 @@ std::vector<Setting> settings() {
   TransformerConfig rotary = tiny(nn::Wiring::pre_norm, nn::Wiring::pre_norm);
   rotary.positions = nn::Positions::rotary;
   rotary.kv_heads = 2;
+  TransformerConfig linear = tiny(nn::Wiring::pre_norm, nn::Wiring::pre_norm);
+  linear.attention_weights = nn::AttentionWeights::linear;
+  linear.kv_heads = 2;
   return {{"pre_norm", tiny(nn::Wiring::pre_norm, nn::Wiring::pre_norm)},
           {"notes", tiny(nn::Wiring::block_input, nn::Wiring::post_norm)},
           {"block_input", tiny(nn::Wiring::block_input, nn::Wiring::block_input)},
           {"b2t", tiny(nn::Wiring::b2t, nn::Wiring::b2t)},
           {"shared", shared},
-          {"rotary", rotary}};
+          {"rotary", rotary},
+          {"linear", linear}};
 }
 
 class EncoderDecoderTest : public ::testing::TestWithParam<Setting> {

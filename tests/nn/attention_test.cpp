@@ -107,6 +107,15 @@ TEST(Attention, ExplainsWhatItCannotDo) {
   bad.kv_heads = 2;
   EXPECT_THAT([&] { Attention(store.root() / "b", bad); },
               ThrowsMessage<Error>(HasSubstr("heads 3 is not a multiple of kv_heads 2")));
+  bad = small();
+  bad.weights = AttentionWeights::linear;
+  bad.alibi = true;
+  EXPECT_THAT([&] { Attention(store.root() / "d", bad); },
+              ThrowsMessage<Error>(HasSubstr("attention d: linear attention has no scores")));
+  bad.alibi = false;
+  bad.dropout = 0.5;
+  EXPECT_THAT([&] { Attention(store.root() / "e", bad); },
+              ThrowsMessage<Error>(HasSubstr("has no weights to drop, but dropout is 0.5")));
   const Attention attention(store.root() / "c", small());
   const Variable x(random_tensor({4, 12}, 3));
   Context ctx;
@@ -128,6 +137,12 @@ TEST(Attention, ExplainsWhatItCannotDo) {
   wrong.allowed = Tensor::zeros({4, 4});
   EXPECT_THAT([&] { attention.forward(ctx, x, {}, {.mask = wrong}); },
               ThrowsMessage<Error>(HasSubstr("the mask is boolean")));
+  AttentionConfig linear_config = small();
+  linear_config.weights = AttentionWeights::linear;
+  const Attention linear(store.root() / "f", linear_config);
+  wrong.allowed = Tensor::zeros({4, 4}, DType::boolean);
+  EXPECT_THAT([&] { linear.forward(ctx, x, {}, {.mask = wrong}); },
+              ThrowsMessage<Error>(HasSubstr("no weights that a boolean mask or dropout could change")));
 }
 
 }  // namespace

@@ -26,6 +26,41 @@ TEST(KvCache, KnowsItsBounds) {
   EXPECT_THAT([] { KvCache(1, 1, 0, 1, DType::f32); }, ThrowsMessage<Error>(HasSubstr("are positive")));
 }
 
+// States hold one number each here: the sum of what a sequence has been given.
+TEST(KvCache, StatesFollowTheirSequences) {
+  KvCache cache = KvCache::of_states(2, 3, 8, 1);
+  ASSERT_TRUE(cache.holds_states());
+  const auto give = [&](std::initializer_list<float> values) {
+    int64_t i = 0;
+    for (const float value : values) {
+      for (int64_t layer = 0; layer < 2; ++layer) cache.layer(layer).states.data<float>()[cache.slot(i)] += value;
+      ++i;
+    }
+    cache.advance(std::vector<int64_t>(values.size(), 1));
+  };
+  const auto sums = [&] {
+    std::vector<float> values;
+    for (int64_t i = 0; i < cache.batch(); ++i) values.push_back(cache.layer(1).states.data<float>()[cache.slot(i)]);
+    return values;
+  };
+  give({1, 2, 3});
+  EXPECT_EQ(sums(), (std::vector<float>{1, 2, 3}));
+  cache.reorder(std::array<int64_t, 3>{2, 0, 1});  // another order copies nothing
+  EXPECT_EQ(cache.rows_copied(), 0);
+  EXPECT_EQ(sums(), (std::vector<float>{3, 1, 2}));
+  cache.reorder(std::array<int64_t, 3>{0, 0, 2});
+  EXPECT_EQ(cache.rows_copied(), 1);
+  give({10, 20, 30});
+  EXPECT_EQ(sums(), (std::vector<float>{13, 23, 32}));
+  EXPECT_EQ(cache.length(1), 2);
+  cache.truncate(1, 2);  // nothing to forget
+  EXPECT_THAT([&] { cache.truncate(1, 1); }, ThrowsMessage<Error>(HasSubstr("it cannot be cut from 2 to 1 tokens")));
+  cache.truncate(1, 0);
+  EXPECT_EQ(sums(), (std::vector<float>{13, 0, 32}));
+  EXPECT_EQ(cache.length(1), 0);
+  EXPECT_THAT([] { KvCache::of_states(1, 1, 8, 0); }, ThrowsMessage<Error>(HasSubstr("are positive")));
+}
+
 // A cache of one layer whose rows hold one number each; what a sequence holds is read back as a list.
 class Notes {
  public:

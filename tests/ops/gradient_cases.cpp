@@ -8,6 +8,7 @@
 #include "weft/ops/dropout.h"
 #include "weft/ops/embedding.h"
 #include "weft/ops/linear.h"
+#include "weft/ops/linear_attention.h"
 #include "weft/ops/norm.h"
 #include "weft/ops/rotary.h"
 #include "weft/ops/scored_attention.h"
@@ -229,6 +230,33 @@ void add_scored_attention_cases(std::vector<GradientCase>& cases) {
                    }});
 }
 
+void add_linear_attention_cases(std::vector<GradientCase>& cases) {
+  const std::array<int64_t, 3> packed = {0, 3, 8};
+  const std::array<int64_t, 2> lengths = {4, 2};
+  const ops::AttentionOptions two_heads{.heads = 2, .head_dim = 5};
+  const auto self = [&](const std::string& name, const Mask& mask, const ops::AttentionOptions& options) {
+    const int64_t kv_heads = options.kv_heads == 0 ? options.heads : options.kv_heads;
+    const int64_t keys = options.heads * options.head_dim, values = keys + kv_heads * options.head_dim;
+    cases.push_back(
+        {"linear_attention" + name, {{8, values + kv_heads * options.head_dim}}, [=](Context& ctx, const Inputs& in) {
+           return ops::linear_attention(ctx, {in[0], 0}, {in[0], keys}, {in[0], values}, mask, options).output;
+         }});
+  };
+  self("", {}, two_heads);
+  self("_causal", {.causal = true}, two_heads);
+  self("_packed_causal", Mask::packed(packed, true), two_heads);
+  self("_padded", Mask::padded(lengths, 4, false), two_heads);
+  self("_padded_causal", Mask::padded(lengths, 4, true), two_heads);
+  self("_grouped", Mask::packed(packed, true), {.heads = 4, .kv_heads = 2, .head_dim = 3});
+  self("_with_weights", Mask::packed(packed, true), {.heads = 2, .head_dim = 5, .need_weights = true});
+  const std::array<int64_t, 3> queries = {0, 2, 4};
+  cases.push_back({"linear_attention_cross", {{4, 10}, {8, 20}}, [=](Context& ctx, const Inputs& in) {
+                     return ops::linear_attention(ctx, {in[0], 0}, {in[1], 0}, {in[1], 10},
+                                                  Mask::packed_cross(queries, packed), two_heads)
+                         .output;
+                   }});
+}
+
 }  // namespace
 
 std::vector<GradientCase> gradient_cases() {
@@ -239,6 +267,7 @@ std::vector<GradientCase> gradient_cases() {
   add_loss_cases(cases);
   add_attention_cases(cases);
   add_scored_attention_cases(cases);
+  add_linear_attention_cases(cases);
   return cases;
 }
 

@@ -47,8 +47,7 @@ Variable CausalLM::logits(Context& ctx, const TokenInput& input, nn::KvCache* ca
 }
 
 nn::KvCache CausalLM::make_cache(int64_t batch, int64_t capacity, Precision precision) const {
-  return {config_.layers, batch, capacity, config_.kv_heads * config_.head_dim,
-          precision == Precision::bf16 ? DType::bf16 : DType::f32};
+  return config_.make_cache(config_.layers, batch, capacity, precision);
 }
 
 }  // namespace weft::models

@@ -80,8 +80,7 @@ Variable EncoderDecoder::logits(Context& ctx, const TokenInput& target, const En
 }
 
 nn::KvCache EncoderDecoder::make_cache(int64_t batch, int64_t capacity, Precision precision) const {
-  return {config_.decoder_layers, batch, capacity, config_.kv_heads * config_.head_dim,
-          precision == Precision::bf16 ? DType::bf16 : DType::f32};
+  return config_.make_cache(config_.decoder_layers, batch, capacity, precision);
 }
 
 }  // namespace weft::models

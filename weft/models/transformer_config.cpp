@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/suggest.h"
+#include "weft/kernels/linear_attention.h"
 
 namespace weft::models {
 
@@ -14,7 +15,7 @@ namespace {
 using kernels::Activation;
 using kernels::NormKind;
 using kernels::RotaryLayout;
-using kernels::WeightRule;
+using nn::AttentionWeights;
 using nn::Initialisation;
 using nn::Positions;
 using nn::Wiring;
@@ -34,8 +35,8 @@ constexpr std::pair<std::string_view, Positions> kPositions[] = {
     {"none", Positions::none},      {"sinusoidal", Positions::sinusoidal}, {"learned", Positions::learned},
     {"rotary", Positions::rotary},  {"relative", Positions::relative},     {"alibi", Positions::alibi},
     {"buckets", Positions::buckets}};
-constexpr std::pair<std::string_view, WeightRule> kWeightRules[] = {{"softmax", WeightRule::softmax},
-                                                                    {"hard", WeightRule::hard}};
+constexpr std::pair<std::string_view, AttentionWeights> kAttentionWeights[] = {
+    {"softmax", AttentionWeights::softmax}, {"hard", AttentionWeights::hard}, {"linear", AttentionWeights::linear}};
 constexpr std::pair<std::string_view, NormKind> kNorms[] = {{"layer_norm", NormKind::layer_norm},
                                                             {"rms_norm", NormKind::rms_norm}};
 constexpr std::pair<std::string_view, Activation> kActivations[] = {{"relu", Activation::relu},
@@ -53,7 +54,7 @@ constexpr std::pair<std::string_view, Initialisation> kInitialisations[] = {
 Names<Architecture> names_of(Architecture) { return kArchitectures; }
 Names<Wiring> names_of(Wiring) { return kWirings; }
 Names<Positions> names_of(Positions) { return kPositions; }
-Names<WeightRule> names_of(WeightRule) { return kWeightRules; }
+Names<AttentionWeights> names_of(AttentionWeights) { return kAttentionWeights; }
 Names<NormKind> names_of(NormKind) { return kNorms; }
 Names<Activation> names_of(Activation) { return kActivations; }
 Names<RotaryLayout> names_of(RotaryLayout) { return kLayouts; }
@@ -184,6 +185,14 @@ void TransformerConfig::resolve() {
           "model.initial_deviation: expected a number above 0, got {}", initial_deviation);
   check_probability("dropout", dropout);
   check_probability("attention_dropout", attention_dropout);
+  check_positions();
+  if (attention_weights == AttentionWeights::linear) check_linear_attention();
+  require(activation != Activation::none, "model.activation: expected relu, gelu, gelu_tanh or silu");
+  if (architecture == Architecture::encoder_decoder) resolve_encoder_decoder();
+  if (architecture == Architecture::bert) resolve_bert();
+}
+
+void TransformerConfig::check_positions() {
   if (positions == Positions::rotary) {
     if (rotary_dim == 0) rotary_dim = head_dim;
     require(rotary_dim > 0 && rotary_dim % 2 == 0 && rotary_dim <= head_dim,
@@ -194,14 +203,23 @@ void TransformerConfig::resolve() {
   if (positions == Positions::relative) check_size("relative_distance", relative_distance, 1 << 20);
   if (positions == Positions::buckets) {
     check_size("bias_buckets", bias_buckets, 1 << 16);
-    check_size("bias_max_distance", bias_max_distance, largest);
+    check_size("bias_max_distance", bias_max_distance, int64_t{1} << 24);
     require(bias_buckets >= 4 && bias_max_distance > bias_buckets,
             "model: positions = \"buckets\" needs bias_buckets ≥ 4 and bias_max_distance above it, got {} and {}",
             bias_buckets, bias_max_distance);
   }
-  require(activation != Activation::none, "model.activation: expected relu, gelu, gelu_tanh or silu");
-  if (architecture == Architecture::encoder_decoder) resolve_encoder_decoder();
-  if (architecture == Architecture::bert) resolve_bert();
+}
+
+void TransformerConfig::check_linear_attention() const {
+  const bool added =
+      positions == Positions::none || positions == Positions::sinusoidal || positions == Positions::learned;
+  require(added,
+          "model.positions: attention_weights = \"linear\" has no scores that positions = \"{}\" could change; use "
+          "\"learned\", \"sinusoidal\" or \"none\"",
+          written(positions).get<std::string>());
+  require(attention_dropout == 0.0,
+          "model.attention_dropout: attention_weights = \"linear\" has no weights to drop, got {}; use dropout",
+          attention_dropout);
 }
 
 void TransformerConfig::resolve_encoder_decoder() {
@@ -311,6 +329,13 @@ nn::TransformerStackConfig TransformerConfig::decoder_stack_config() const {
   config.block.cross_attention->buckets.reset();
   if (config.block.attention.buckets) config.block.attention.buckets->bidirectional = false;
   return config;
+}
+
+nn::KvCache TransformerConfig::make_cache(int64_t layers, int64_t batch, int64_t capacity, Precision precision) const {
+  if (attention_weights == AttentionWeights::linear) {
+    return nn::KvCache::of_states(layers, batch, capacity, kernels::linear_state_size(kv_heads, head_dim, head_dim));
+  }
+  return {layers, batch, capacity, kv_heads * head_dim, precision == Precision::bf16 ? DType::bf16 : DType::f32};
 }
 
 }  // namespace weft::models

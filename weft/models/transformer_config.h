@@ -45,7 +45,7 @@ struct TransformerConfig {
   int64_t relative_distance = 16;   // relative positions: the largest distance told apart
   int64_t bias_buckets = 32;        // bucketed positions: rows of each layer's table
   int64_t bias_max_distance = 128;  // and the distance from which all share the last bucket
-  kernels::WeightRule attention_weights = kernels::WeightRule::softmax;
+  nn::AttentionWeights attention_weights = nn::AttentionWeights::softmax;
 
   bool tie_embeddings = true;
   bool scale_embeddings = false;   // token embeddings times √d_model (Vaswani et al. 2017)
@@ -84,8 +84,13 @@ struct TransformerConfig {
   nn::TransformerStackConfig stack_config() const;
   nn::TransformerStackConfig decoder_stack_config() const;  // encoder_decoder
   nn::NormConfig norm_config() const;
+  // The memory of incremental decoding of `layers` layers of self-attention, for `batch` sequences of up to `capacity`
+  // tokens.
+  nn::KvCache make_cache(int64_t layers, int64_t batch, int64_t capacity, Precision precision) const;
 
  private:
+  void check_positions();
+  void check_linear_attention() const;
   void resolve_encoder_decoder();
   void resolve_bert() const;
 };

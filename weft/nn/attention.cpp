@@ -1,9 +1,12 @@
 #include "weft/nn/attention.h"
 
 #include <cstring>
+#include <vector>
 
 #include "weft/base/error.h"
+#include "weft/kernels/linear_attention.h"
 #include "weft/ops/attention.h"
+#include "weft/ops/linear_attention.h"
 #include "weft/ops/rotary.h"
 
 namespace weft::nn {
@@ -28,6 +31,14 @@ AttentionConfig checked(AttentionConfig config, const std::string& path) {
           "attention {}: relative positions, ALiBi and buckets are for self-attention", path);
   require(config.relative_distance >= 0, "attention {}: relative_distance is 0 or more, got {}", path,
           config.relative_distance);
+  if (config.weights == AttentionWeights::linear) {
+    require(!by_distance && !config.rotary,
+            "attention {}: linear attention has no scores that relative positions, ALiBi, buckets or rotary positions "
+            "could change; use sinusoidal or learned positions",
+            path);
+    require(config.dropout == 0.0, "attention {}: linear attention has no weights to drop, but dropout is {}", path,
+            config.dropout);
+  }
   return config;
 }
 
@@ -73,7 +84,7 @@ Attention::Attention(Scope scope, const AttentionConfig& config)
     query_.emplace(scope / "query", projection(q_width, q_width));
     kv_.emplace(scope / "kv", projection(2 * kv_width, kv_width));
   }
-  scored_ = config_.weights != kernels::WeightRule::softmax || config_.relative_distance > 0 || config_.alibi ||
+  scored_ = config_.weights == AttentionWeights::hard || config_.relative_distance > 0 || config_.alibi ||
             config_.buckets.has_value();
   if (config_.relative_distance > 0) {
     const int64_t rows = 2 * config_.relative_distance + 1;
@@ -114,12 +125,16 @@ AttentionResult Attention::forward(Context& ctx, const Variable& query, const Va
 }
 
 AttentionResult Attention::attend(Context& ctx, const ops::HeadsSource& query, const ops::HeadsSource& key,
-                                  const ops::HeadsSource& value, const Mask& mask, const AttentionCall& call) const {
+                                  const ops::HeadsSource& value, const Mask& mask, const AttentionCall& call,
+                                  std::span<float* const> states) const {
   const ops::AttentionOptions options = options_of(config_, ctx, call);
   ops::AttentionOutput output;
-  if (scored_) {
+  if (config_.weights == AttentionWeights::linear) {
+    output = ops::linear_attention(ctx, query, key, value, mask, options, states);
+  } else if (scored_) {
     const auto table = [](const Parameter* parameter) { return parameter ? Variable(*parameter) : Variable(); };
-    ops::AttentionScoring scoring{.rule = config_.weights,
+    const bool hard = config_.weights == AttentionWeights::hard;
+    ops::AttentionScoring scoring{.rule = hard ? kernels::WeightRule::hard : kernels::WeightRule::softmax,
                                   .relative_keys = table(relative_keys_),
                                   .relative_values = table(relative_values_),
                                   .slopes = slopes_,
@@ -149,6 +164,9 @@ AttentionResult Attention::attend_cached(Context& ctx, const Variable& qkv, cons
   require(!qkv.edge().wanted(), "attention {}: a cache serves inference; run without a tape", path_);
   require(static_cast<int64_t>(call.mask.segments.size()) == cache.batch(),
           "attention {}: the mask has {} sequences, the cache {}", path_, call.mask.segments.size(), cache.batch());
+  const bool linear = config_.weights == AttentionWeights::linear;
+  require(linear == cache.holds_states(), "attention {}: linear attention has a cache of states, and no other", path_);
+  if (linear) return attend_states(ctx, qkv, call);
   KvCacheLayer& layer = cache.layer(call.cache_layer);
   require(layer.keys.dtype() == qkv.dtype(), "attention {}: the cache holds {}, the precision asks for {}", path_,
           name_of(layer.keys.dtype()), name_of(qkv.dtype()));
@@ -165,6 +183,24 @@ AttentionResult Attention::attend_cached(Context& ctx, const Variable& qkv, cons
   append(qkv.value(), keys, mask.segments, cache, layer.keys);
   append(qkv.value(), values, mask.segments, cache, layer.values);
   return attend(ctx, {qkv, 0}, {layer.keys, 0}, {layer.values, 0}, mask, call);
+}
+
+AttentionResult Attention::attend_states(Context& ctx, const Variable& qkv, const AttentionCall& call) const {
+  KvCache& cache = *call.cache;
+  Tensor& layer = cache.layer(call.cache_layer).states;
+  const int64_t size = kernels::linear_state_size(config_.kv_heads, config_.head_dim, config_.head_dim);
+  require(layer.dim(-1) == size, "attention {}: the cache has states of {} numbers, expected {}", path_, layer.dim(-1),
+          size);
+  std::vector<float*> states;
+  for (int64_t i = 0; i < cache.batch(); ++i) {
+    const int64_t length = cache.length(i) + call.mask.segments[static_cast<size_t>(i)].q_length;
+    require(length <= cache.capacity(), "attention {}: sequence {} would have {} tokens, the cache holds {}", path_, i,
+            length, cache.capacity());
+    states.push_back(layer.data<float>() + cache.slot(i) * size);
+  }
+  const int64_t keys = config_.heads * config_.head_dim;
+  const int64_t values = keys + config_.kv_heads * config_.head_dim;
+  return attend(ctx, {qkv, 0}, {qkv, keys}, {qkv, values}, call.mask, call, states);
 }
 
 Variable Attention::project_memory(Context& ctx, const Variable& memory) const {

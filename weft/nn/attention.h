@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "weft/autograd/context.h"
 #include "weft/kernels/rotary.h"
@@ -15,6 +16,13 @@ namespace weft::nn {
 // Where keys and values come from: the queries' own sequence, or another one (the encoder's output).
 enum class AttentionKind { self, cross };
 
+// How queries and keys make the weights of the values:
+//   softmax  softmax(Q·Kᵀ)                                     (Vaswani et al. 2017)
+//   hard     1 on the best key, see kernels::WeightRule
+//   linear   φ(Q)·φ(K)ᵀ over its row sums, φ = elu + 1, in time and memory that grow with the tokens, see
+//            ops/linear_attention.h; neither dropout of the weights, nor rotary positions, nor those that change scores
+enum class AttentionWeights { softmax, hard, linear };
+
 struct AttentionConfig {
   AttentionKind kind = AttentionKind::self;
   int64_t d_model = 0;
@@ -24,8 +32,8 @@ struct AttentionConfig {
   bool bias = true;
   double dropout = 0.0;  // of the weights
   std::optional<kernels::Rotary> rotary{};
-  // Scores and weights beyond softmax(Q·Kᵀ); see ops/scored_attention.h. All but `weights` for self-attention.
-  kernels::WeightRule weights = kernels::WeightRule::softmax;
+  AttentionWeights weights = AttentionWeights::softmax;
+  // What is added to the scores; see ops/scored_attention.h. For self-attention.
   int64_t relative_distance = 0;                  // relative positions up to this distance (Shaw et al. 2018); 0: none
   bool alibi = false;                             // linear biases (Press et al. 2022)
   std::optional<ops::DistanceBuckets> buckets{};  // T5's bucketed bias, a table per layer
@@ -35,8 +43,10 @@ struct AttentionConfig {
 // What differs from call to call.
 struct AttentionCall {
   Mask mask{};
-  Tensor position_ids{};     // i32, one per query row; needed with rotary positions
-  KvCache* cache = nullptr;  // self-attention: keys and values of earlier tokens; the new ones are written behind them
+  Tensor position_ids{};  // i32, one per query row; needed with rotary positions
+  // Self-attention: keys and values of earlier tokens, the new ones are written behind them; with linear weights their
+  // states, to which the new ones are added.
+  KvCache* cache = nullptr;
   int64_t cache_layer = 0;
   bool need_weights = false;
   // Cross-attention: what project_memory() made of the memory, which forward() then does not need.
@@ -71,10 +81,12 @@ class Attention {
   AttentionResult attend_cross(Context& ctx, const Variable& query, const Variable& memory,
                                const AttentionCall& call) const;
   AttentionResult attend_cached(Context& ctx, const Variable& qkv, const AttentionCall& call) const;
+  AttentionResult attend_states(Context& ctx, const Variable& qkv, const AttentionCall& call) const;
 
-  // softmax(Q·Kᵀ)·V or what the configuration makes of it.
+  // softmax(Q·Kᵀ)·V or what the configuration makes of it. `states` for linear weights alone.
   AttentionResult attend(Context& ctx, const ops::HeadsSource& query, const ops::HeadsSource& key,
-                         const ops::HeadsSource& value, const Mask& mask, const AttentionCall& call) const;
+                         const ops::HeadsSource& value, const Mask& mask, const AttentionCall& call,
+                         std::span<float* const> states = {}) const;
 
   AttentionConfig config_;
   std::string path_;

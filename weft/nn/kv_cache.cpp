@@ -7,17 +7,35 @@
 
 namespace weft::nn {
 
-KvCache::KvCache(int64_t layers, int64_t slots, int64_t capacity, int64_t width, DType dtype)
-    : slots_(slots), capacity_(capacity) {
+namespace {
+
+void check_sizes(int64_t layers, int64_t slots, int64_t capacity, int64_t width) {
   require(layers > 0 && slots > 0 && capacity > 0 && width > 0,
           "kv cache: layers, sequences, capacity and width are positive, got {}, {}, {}, {}", layers, slots, capacity,
           width);
+}
+
+}  // namespace
+
+KvCache::KvCache(int64_t slots, int64_t capacity) : slots_(slots), capacity_(capacity) {
   for (int64_t slot = 0; slot < slots; ++slot) sequences_.push_back({.slot = slot, .length = 0});
+}
+
+KvCache::KvCache(int64_t layers, int64_t slots, int64_t capacity, int64_t width, DType dtype)
+    : KvCache(slots, capacity) {
+  check_sizes(layers, slots, capacity, width);
   for (int64_t i = 0; i < layers; ++i) {
     layers_.push_back(
         {Tensor::empty({slots * capacity, width}, dtype), Tensor::empty({slots * capacity, width}, dtype)});
   }
   writes_.assign(static_cast<size_t>(slots * capacity), 0);
+}
+
+KvCache KvCache::of_states(int64_t layers, int64_t slots, int64_t capacity, int64_t state_size) {
+  check_sizes(layers, slots, capacity, state_size);
+  KvCache cache(slots, capacity);
+  for (int64_t i = 0; i < layers; ++i) cache.layers_.push_back({.states = Tensor::zeros({slots, state_size})});
+  return cache;
 }
 
 void KvCache::advance(std::span<const int64_t> counts) {
@@ -26,7 +44,7 @@ void KvCache::advance(std::span<const int64_t> counts) {
     Sequence& sequence = sequences_[i];
     require(sequence.length + counts[i] <= capacity_, "kv cache: sequence {} has room for {} tokens, not for {}", i,
             capacity_, sequence.length + counts[i]);
-    for (int64_t row = 0; row < counts[i]; ++row) {
+    for (int64_t row = 0; row < counts[i] && !holds_states(); ++row) {
       writes_of(sequence.slot)[static_cast<size_t>(sequence.length + row)] = ++last_write_;
     }
     sequence.length += counts[i];
@@ -36,6 +54,18 @@ void KvCache::advance(std::span<const int64_t> counts) {
 void KvCache::truncate(int64_t sequence, int64_t length) {
   require(sequence >= 0 && sequence < batch() && length >= 0 && length <= this->length(sequence),
           "kv cache: sequence {} cannot be cut to {} tokens", sequence, length);
+  if (holds_states()) {
+    require(
+        length == 0 || length == this->length(sequence),
+        "kv cache: the state of linear attention holds sequence {} as a sum; it cannot be cut from {} to {} tokens, "
+        "only to none",
+        sequence, this->length(sequence), length);
+    sequences_[static_cast<size_t>(sequence)].length = length;
+    for (KvCacheLayer& layer : layers_) {
+      if (length == 0) layer.states.slice(0, slot(sequence), slot(sequence) + 1).fill_zero();
+    }
+    return;
+  }
   sequences_[static_cast<size_t>(sequence)].length = length;
   std::ranges::fill(writes_of(sequences_[static_cast<size_t>(sequence)].slot).subspan(static_cast<size_t>(length)),
                     uint64_t{0});
@@ -57,7 +87,11 @@ void KvCache::reorder(std::span<const int64_t> sources) {
   }
   for (const size_t i : copies) {
     const int64_t slot = closest_free_slot(taken, sequences[i]);
-    copy_rows(sequences[i], slot, shared_rows(slot, sequences[i]));
+    if (holds_states()) {
+      copy_states(sequences[i].slot, slot);
+    } else {
+      copy_rows(sequences[i], slot, shared_rows(slot, sequences[i]));
+    }
     sequences[i].slot = slot;
     taken[static_cast<size_t>(slot)] = true;
   }
@@ -69,6 +103,7 @@ std::span<uint64_t> KvCache::writes_of(int64_t slot) {
 }
 
 int64_t KvCache::shared_rows(int64_t slot, const Sequence& source) {
+  if (holds_states()) return 0;
   const std::span<const uint64_t> wanted = writes_of(source.slot).first(static_cast<size_t>(source.length));
   return std::ranges::mismatch(wanted, writes_of(slot)).in1 - wanted.begin();
 }
@@ -99,6 +134,15 @@ void KvCache::copy_rows(const Sequence& source, int64_t slot, int64_t first) {
   std::ranges::copy(from, to.begin());
   std::ranges::fill(to.subspan(from.size()), uint64_t{0});
   rows_copied_ += count;
+}
+
+void KvCache::copy_states(int64_t from, int64_t to) {
+  for (KvCacheLayer& layer : layers_) {
+    const int64_t size = layer.states.dim(-1);
+    float* states = layer.states.data<float>();
+    std::copy_n(states + from * size, size, states + to * size);
+  }
+  ++rows_copied_;
 }
 
 }  // namespace weft::nn
