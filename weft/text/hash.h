@@ -14,17 +14,19 @@ inline uint64_t hash_bytes(std::string_view bytes) {
     hash = (hash ^ word) * 0xd6e8feb86659fd93;
     hash ^= hash >> 32;
   };
-  const char* position = bytes.data();
-  size_t rest = bytes.size();
-  for (; rest >= 8; rest -= 8, position += 8) {
-    uint64_t word;
-    std::memcpy(&word, position, 8);
-    mix(word);
-  }
-  if (rest > 0) {
-    uint64_t word = 0;
-    std::memcpy(&word, position, rest);
-    mix(word);
+  const auto load = [&]<typename Word>(size_t position, Word word) {
+    std::memcpy(&word, bytes.data() + position, sizeof(word));
+    return word;
+  };
+  // The last word of several overlaps the one before: no copy of a length that only the run knows.
+  const size_t size = bytes.size();
+  if (size >= 8) {
+    for (size_t position = 0; position + 8 < size; position += 8) mix(load(position, uint64_t{0}));
+    mix(load(size - 8, uint64_t{0}));
+  } else if (size >= 4) {
+    mix(uint64_t{load(0, uint32_t{0})} << 32 | load(size - 4, uint32_t{0}));
+  } else if (size > 0) {
+    mix(uint64_t{load(0, uint8_t{0})} << 16 | uint64_t{load(size / 2, uint8_t{0})} << 8 | load(size - 1, uint8_t{0}));
   }
   return hash * multiplier ^ (hash >> 29);
 }

@@ -47,32 +47,19 @@ Json PipelineTokenizer::document() const {
   return document;
 }
 
-std::unique_ptr<WordCache> PipelineTokenizer::take_cache() const {
-  const std::lock_guard lock(caches_mutex_);
-  if (caches_.empty()) return std::make_unique<WordCache>();
-  std::unique_ptr<WordCache> cache = std::move(caches_.back());
-  caches_.pop_back();
-  return cache;
-}
-
-void PipelineTokenizer::give_back(std::unique_ptr<WordCache> cache) const {
-  const std::lock_guard lock(caches_mutex_);
-  caches_.push_back(std::move(cache));
-}
-
 // Gives pieces to the model, by way of the cache where it may be used.
 class PipelineTokenizer::PieceEncoder {
  public:
   PieceEncoder(const PipelineTokenizer& tokenizer, const Pieces& pieces)
       : tokenizer_(tokenizer),
         pieces_(pieces),
-        cache_(tokenizer.model_->is_deterministic() ? tokenizer.take_cache() : nullptr) {}
+        cache_(tokenizer.model_->is_deterministic() ? tokenizer.caches_.take() : nullptr) {}
   ~PieceEncoder() {
-    if (cache_) tokenizer_.give_back(std::move(cache_));
+    if (cache_) tokenizer_.caches_.give_back(std::move(cache_));
   }
 
   // The tokens of a piece, valid until the next call.
-  std::span<const PieceToken> tokens(const Piece& piece) {
+  const std::vector<PieceToken>& tokens(const Piece& piece) {
     const std::string_view view = pieces_.view(piece);
     made_.clear();
     if (piece.token != Piece::open) {
@@ -84,7 +71,7 @@ class PipelineTokenizer::PieceEncoder {
       return made_;
     }
     const uint64_t hash = hash_bytes(view);
-    if (const auto* found = cache_->find(view, hash)) return *found;
+    if (cache_->find(view, hash, made_)) return made_;
     tokenizer_.model_->tokenize(view, made_);
     cache_->put(view, hash, made_);
     return made_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,8 +50,6 @@ class PipelineTokenizer final : public EncodingTokenizer {
   void read_roles(const SpecialNames& roles);
   Encoding encode_text(const EncodeRequest& request) const override;
   const PostProcessor* post_processor() const override { return post_processor_.get(); }
-  std::unique_ptr<WordCache> take_cache() const;
-  void give_back(std::unique_ptr<WordCache> cache) const;
 
   Json description_;  // the document without vocabulary and merges
   std::string source_;
@@ -64,8 +61,7 @@ class PipelineTokenizer final : public EncodingTokenizer {
   AddedTokens added_;
   SpecialIds special_;
   int32_t vocab_size_ = 0;
-  mutable std::mutex caches_mutex_;
-  mutable std::vector<std::unique_ptr<WordCache>> caches_;  // those not in use
+  mutable WordCachePool caches_;
 };
 
 }  // namespace weft::text

@@ -1,6 +1,7 @@
 #include "weft/text/models/unigram.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "weft/base/error.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr double unknown_penalty = 10.0;
 constexpr uint32_t unreached = std::numeric_limits<uint32_t>::max();
+constexpr size_t short_piece = 128;  // bytes up to which the lattice needs no allocation
 
 size_t character_length(char lead) {
   const auto byte = static_cast<unsigned char>(lead);
@@ -23,19 +25,21 @@ size_t character_length(char lead) {
 Unigram::Unigram(const JsonView& description) : byte_fallback_(description.get_or<bool>("byte_fallback", false)) {
   description.allow_only({"type", "vocab", "unk_id", "byte_fallback"});
   const JsonView list = description.at("vocab");
-  double least = 0.0;
+  pieces_.reserve(list.size());
   for (size_t i = 0; i < list.size(); ++i) {
     const Json& entry = list.value()[i];
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number()) {
       list.at(i).expected("a token and its score");
     }
-    const auto& name = entry[0].get_ref<const std::string&>();
-    pieces_.emplace_back(name, entry[1].get<double>());
-    least = i == 0 ? pieces_.back().second : std::min(least, pieces_.back().second);
-    // Of tokens that stand twice, the last has the name.
-    if (!name.empty()) trie_.add(name, static_cast<int32_t>(i));
-    vocabulary_.put(name, static_cast<int32_t>(i));
+    pieces_.push_back(entry[0].get<std::string>());
+    scores_.push_back(entry[1].get<double>());
+    vocabulary_.put(pieces_.back(), static_cast<int32_t>(i));
   }
+  // Of tokens that stand twice, the last has the name.
+  std::vector<DoubleArray::Entry> entries;
+  for (size_t i = 0; i < pieces_.size(); ++i) entries.emplace_back(pieces_[i], static_cast<int32_t>(i));
+  trie_ = DoubleArray(std::move(entries));
+  const double least = scores_.empty() ? 0.0 : *std::min_element(scores_.begin(), scores_.end());
   unknown_score_ = least - unknown_penalty;
   if (!description.has("unk_id")) return;
   const auto id = description.get<int64_t>("unk_id");
@@ -54,13 +58,14 @@ std::string_view Unigram::shown(const PieceToken& token, std::string_view piece)
 
 void Unigram::write_vocabulary(Json& description) const {
   Json list = Json::array();
-  for (const auto& [name, score] : pieces_) list.push_back(Json::array({name, score}));
+  for (size_t i = 0; i < pieces_.size(); ++i) list.push_back(Json::array({pieces_[i], scores_[i]}));
   description["vocab"] = std::move(list);
 }
 
 // The best way to reach each byte; at bytes inside characters, none.
-std::vector<Unigram::Step> Unigram::best_steps(std::string_view piece) const {
-  std::vector<Step> steps(piece.size() + 1, Step{0.0, unreached, -1});
+void Unigram::find_best_steps(std::string_view piece, std::span<Step> steps) const {
+  for (Step& step : steps) step.begin = unreached;
+  steps[0].score = 0.0;
   const auto offer = [&](size_t begin, size_t end, double score, int32_t id) {
     Step& step = steps[end];
     if (step.begin == unreached || score > step.score) step = {score, static_cast<uint32_t>(begin), id};
@@ -69,41 +74,57 @@ std::vector<Unigram::Step> Unigram::best_steps(std::string_view piece) const {
     const double score = steps[begin].score;
     const size_t length = character_length(piece[begin]);
     bool covered = false;
-    uint32_t node = ByteTrie::root;
+    uint32_t node = DoubleArray::root;
     for (size_t end = begin; end < piece.size();) {
       node = trie_.step(node, static_cast<unsigned char>(piece[end]));
-      if (node == ByteTrie::root) break;
+      if (node == DoubleArray::root) break;
       ++end;
       const int32_t id = trie_.value(node);
-      if (id == ByteTrie::none) continue;
-      offer(begin, end, score + pieces_[static_cast<size_t>(id)].second, id);
+      if (id == DoubleArray::none) continue;
+      offer(begin, end, score + scores_[static_cast<size_t>(id)], id);
       covered = covered || end - begin == length;
     }
     if (!covered) offer(begin, begin + length, score + unknown_score_, unknown_);
     begin += length;
   }
-  return steps;
 }
 
 void Unigram::tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const {
-  const std::vector<Step> steps = best_steps(piece);
-  std::vector<std::pair<uint32_t, uint32_t>> ranges;
+  std::array<Step, short_piece + 1> few;
+  std::vector<Step> many(piece.size() > short_piece ? piece.size() + 1 : 0);
+  const std::span<Step> steps = many.empty() ? std::span<Step>(few).first(piece.size() + 1) : std::span<Step>(many);
+  find_best_steps(piece, steps);
+  const size_t before = tokens.size();
+  bool any_unknown = false;
   bool after_unknown = false;
   for (auto end = static_cast<uint32_t>(piece.size()); end > 0;) {
     const Step& step = steps[end];
     const bool is_unknown = step.id == unknown_;
     if (is_unknown && after_unknown) {
-      ranges.back().first = step.begin;
+      tokens.back().begin = step.begin;
     } else {
-      ranges.emplace_back(step.begin, end);
+      tokens.push_back({step.id, step.begin, end});
     }
+    any_unknown = any_unknown || is_unknown;
     after_unknown = is_unknown;
     end = step.begin;
   }
-  for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) add(piece, range->first, range->second, tokens);
+  std::reverse(tokens.begin() + static_cast<ptrdiff_t>(before), tokens.end());
+  if (!any_unknown) return;
+  const std::vector<PieceToken> found(tokens.begin() + static_cast<ptrdiff_t>(before), tokens.end());
+  tokens.resize(before);
+  for (const PieceToken& token : found) {
+    if (token.id == unknown_) {
+      add_unknown(piece, token, tokens);
+    } else {
+      tokens.push_back(token);
+    }
+  }
 }
 
-void Unigram::add(std::string_view piece, uint32_t begin, uint32_t end, std::vector<PieceToken>& tokens) const {
+// Unknown characters, which may be a token when they are together, or its bytes.
+void Unigram::add_unknown(std::string_view piece, const PieceToken& unknown, std::vector<PieceToken>& tokens) const {
+  const auto [unused, begin, end] = unknown;
   const std::string_view text = piece.substr(begin, end - begin);
   int32_t id = vocabulary_.find_id(text);
   if (id < 0 && byte_fallback_) {

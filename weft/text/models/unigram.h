@@ -1,9 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include "weft/text/byte_trie.h"
+#include "weft/text/double_array.h"
 #include "weft/text/models/token_model.h"
 
 namespace weft::text {
@@ -26,12 +27,13 @@ class Unigram final : public TokenModel {
     int32_t id;
   };
 
-  std::vector<Step> best_steps(std::string_view piece) const;
-  void add(std::string_view piece, uint32_t begin, uint32_t end, std::vector<PieceToken>& tokens) const;
+  void find_best_steps(std::string_view piece, std::span<Step> steps) const;
+  void add_unknown(std::string_view piece, const PieceToken& unknown, std::vector<PieceToken>& tokens) const;
 
-  std::vector<std::pair<std::string, double>> pieces_;  // name and log probability by id
+  std::vector<std::string> pieces_;  // names by id
+  std::vector<double> scores_;       // log probabilities by id
   TokenTable vocabulary_;
-  ByteTrie trie_;
+  DoubleArray trie_;  // to ids
   double unknown_score_;
   int32_t unknown_ = -1;
   bool byte_fallback_;

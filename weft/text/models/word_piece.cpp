@@ -17,12 +17,14 @@ WordPiece::WordPiece(const JsonView& description)
       unknown_(description.get_or<std::string>("unk_token", "[UNK]")),
       longest_(description.get_or<int64_t>("max_input_chars_per_word", 100)) {
   description.allow_only({"type", "vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"});
+  std::vector<DoubleArray::Entry> entries;
   for (int32_t id = 0; id < vocabulary_.id_end(); ++id) {
-    if (const auto name = vocabulary_.name(id)) trie_.add(*name, id);
+    if (const auto name = vocabulary_.name(id)) entries.emplace_back(*name, id);
   }
+  trie_ = DoubleArray(std::move(entries));
   for (const char c : description.get_or<std::string>("continuing_subword_prefix", "##")) {
     continuation_ = trie_.step(continuation_, static_cast<unsigned char>(c));
-    has_continuations_ = continuation_ != ByteTrie::root;
+    has_continuations_ = continuation_ != DoubleArray::root;
     if (!has_continuations_) break;
   }
 }
@@ -35,15 +37,15 @@ void WordPiece::tokenize(std::string_view piece, std::vector<PieceToken>& tokens
   }
   const size_t before = tokens.size();
   for (size_t begin = 0; begin < piece.size();) {
-    uint32_t node = begin == 0 ? ByteTrie::root : continuation_;
-    int32_t best = begin == 0 || has_continuations_ ? ByteTrie::none : -2;
+    uint32_t node = begin == 0 ? DoubleArray::root : continuation_;
+    int32_t best = begin == 0 || has_continuations_ ? DoubleArray::none : -2;
     size_t best_end = begin;
     for (size_t end = begin; end < piece.size() && best != -2;) {
       node = trie_.step(node, static_cast<unsigned char>(piece[end]));
-      if (node == ByteTrie::root) break;
+      if (node == DoubleArray::root) break;
       ++end;
       const bool whole = end == piece.size() || starts_character(piece[end]);
-      if (whole && trie_.value(node) != ByteTrie::none) {
+      if (whole && trie_.value(node) != DoubleArray::none) {
         best = trie_.value(node);
         best_end = end;
       }

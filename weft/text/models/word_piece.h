@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "weft/text/byte_trie.h"
+#include "weft/text/double_array.h"
 #include "weft/text/models/token_model.h"
 
 namespace weft::text {
@@ -20,8 +20,8 @@ class WordPiece final : public TokenModel {
   void unknown(std::string_view piece, std::vector<PieceToken>& tokens) const;
 
   TokenTable vocabulary_;
-  ByteTrie trie_;
-  uint32_t continuation_ = ByteTrie::root;  // the node of the prefix
+  DoubleArray trie_;
+  uint32_t continuation_ = DoubleArray::root;  // the node of the prefix
   bool has_continuations_ = true;
   std::string unknown_;
   int64_t longest_;  // characters of a piece
