@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <optional>
+#include <exception>
+#include <mutex>
 
 #include "weft/base/error.h"
 
@@ -15,98 +18,146 @@ namespace weft::app {
 
 namespace {
 
-constexpr size_t batch_bytes = size_t{4} << 20;
-constexpr size_t read_bytes = size_t{256} << 10;
-constexpr size_t task_bytes = size_t{64} << 10;
+constexpr size_t block_bytes = size_t{128} << 10;
+constexpr int poll_milliseconds = 100;
 
-bool is_waiting_for_input() {
-  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-  return ::poll(&input, 1, 0) == 0;
-}
-
-// Consecutive lines, with what they gave.
-struct Task {
-  size_t begin;
-  size_t end;
-  std::string output;
-  std::optional<std::string> error;
+// Some lines of the input, each with its line end, if it has one.
+struct Block {
+  std::string text;
+  int64_t first_line = 0;
+  int64_t number = 0;  // among the blocks
 };
 
-std::vector<Task> share_out(const std::vector<std::string_view>& lines) {
-  std::vector<Task> tasks;
-  size_t bytes = task_bytes;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (bytes >= task_bytes) {
-      tasks.push_back({i, i, {}, {}});
-      bytes = 0;
+// Standard input in blocks: as much as is there, up to a block's size, or one longer line.
+class BlockReader {
+ public:
+  // False at the end of the input, or when `stopped` becomes true. IoError. For one thread at a time.
+  bool next(Block& block, const std::atomic<bool>& stopped) {
+    block.text.swap(rest_);
+    rest_.clear();
+    block.first_line = next_line_;
+    block.number = next_block_++;
+    size_t searched = 0;
+    size_t end = std::string::npos;  // of the last whole line
+    while (!ended_ && end == std::string::npos) {
+      if (!wait(stopped)) return false;
+      ended_ = !read_more(block.text);
+      const size_t found = std::string_view(block.text).substr(searched).rfind('\n');
+      if (found != std::string_view::npos) end = searched + found + 1;
+      searched = block.text.size();
     }
-    tasks.back().end = i + 1;
-    bytes += lines[i].size() + 1;
+    if (!ended_) {
+      rest_.assign(block.text, end);
+      block.text.resize(end);
+    }
+    next_line_ += std::count(block.text.begin(), block.text.end(), '\n');
+    return !block.text.empty();
   }
-  return tasks;
-}
+
+ private:
+  bool wait(const std::atomic<bool>& stopped) {
+    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    while (!stopped) {
+      if (::poll(&input, 1, poll_milliseconds) != 0) return true;  // what is wrong, reading says
+    }
+    return false;
+  }
+
+  bool read_more(std::string& text) {  // false at the end of the input
+    const size_t before = text.size();
+    text.resize(before + block_bytes);
+    ssize_t count;
+    do {
+      count = ::read(STDIN_FILENO, text.data() + before, block_bytes);
+    } while (count < 0 && errno == EINTR);
+    const int error = errno;
+    text.resize(before + static_cast<size_t>(std::max<ssize_t>(count, 0)));
+    require<IoError>(count >= 0, "cannot read standard input: {}", std::strerror(error));
+    return count > 0;
+  }
+
+  std::string rest_;  // of the input read so far, behind the last whole line
+  int64_t next_line_ = 1;
+  int64_t next_block_ = 0;
+  bool ended_ = false;
+};
+
+// What the threads that answer lines share.
+class LineAnswers {
+ public:
+  using Answer = FunctionRef<void(std::string_view line, int64_t number, std::string& output)>;
+
+  explicit LineAnswers(Answer answer) : answer_(answer) {}
+
+  // The work of one thread.
+  void run() {
+    Block block;
+    std::string output;
+    for (bool more = true; more && !stopped_;) {
+      output.clear();
+      std::exception_ptr error;
+      try {
+        more = take(block);
+        if (more) answer_block(block, output);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (more) print_in_turn(block.number, output, error);
+    }
+  }
+
+ private:
+  bool take(Block& block) {
+    const std::lock_guard lock(input_mutex_);
+    return input_.next(block, stopped_);
+  }
+
+  void answer_block(const Block& block, std::string& output) {
+    std::string_view rest = block.text;
+    for (int64_t number = block.first_line; !rest.empty(); ++number) {
+      const size_t end = std::min(rest.find('\n'), rest.size());
+      const size_t before = output.size();
+      try {
+        answer_(rest.substr(0, end), number, output);
+      } catch (const Error& error) {
+        output.resize(before);
+        fail("standard input, line {}: {}", number, error.what());
+      }
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+
+  void print_in_turn(int64_t number, const std::string& output, std::exception_ptr error) {
+    std::unique_lock lock(output_mutex_);
+    turn_changed_.wait(lock, [&] { return turn_ == number || stopped_; });
+    if (stopped_) return;
+    try {
+      print_all(output);
+      std::fflush(stdout);
+      if (error) std::rethrow_exception(error);
+    } catch (...) {
+      stopped_ = true;
+      turn_changed_.notify_all();
+      throw;
+    }
+    ++turn_;
+    turn_changed_.notify_all();
+  }
+
+  Answer answer_;
+  std::mutex input_mutex_;
+  BlockReader input_;
+  std::mutex output_mutex_;
+  std::condition_variable turn_changed_;
+  int64_t turn_ = 0;  // the block that is to be printed next
+  std::atomic<bool> stopped_ = false;
+};
 
 }  // namespace
 
-bool LineBatches::read_more() {
-  const size_t before = text_.size();
-  text_.resize(before + read_bytes);
-  ssize_t count;
-  do {
-    count = ::read(STDIN_FILENO, text_.data() + before, read_bytes);
-  } while (count < 0 && errno == EINTR);
-  require<IoError>(count >= 0, "cannot read standard input: {}", std::strerror(errno));
-  text_.resize(before + static_cast<size_t>(count));
-  return count > 0;
-}
-
-bool LineBatches::next() {
-  text_.erase(0, used_);
-  used_ = 0;
-  first_number_ += static_cast<int64_t>(lines_.size());
-  lines_.clear();
-  size_t searched = 0;
-  size_t last_end = std::string::npos;
-  while (!ended_ && (last_end == std::string::npos || (text_.size() < batch_bytes && !is_waiting_for_input()))) {
-    ended_ = !read_more();
-    const size_t found = std::string_view(text_).substr(searched).rfind('\n');
-    if (found != std::string_view::npos) last_end = searched + found;
-    searched = text_.size();
-  }
-  used_ = ended_ ? text_.size() : last_end + 1;
-  std::string_view rest = std::string_view(text_).substr(0, used_);
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    lines_.push_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return !lines_.empty();
-}
-
 void answer_lines(FunctionRef<void(std::string_view line, int64_t number, std::string& output)> answer) {
-  LineBatches batches;
-  while (batches.next()) {
-    std::vector<Task> tasks = share_out(batches.lines());
-    parallel_tasks(static_cast<int64_t>(tasks.size()), [&](int64_t index) {
-      Task& task = tasks[static_cast<size_t>(index)];
-      for (size_t i = task.begin; i < task.end; ++i) {
-        const int64_t number = batches.first_number() + static_cast<int64_t>(i);
-        const size_t before = task.output.size();
-        try {
-          answer(batches.lines()[i], number, task.output);
-        } catch (const Error& error) {
-          task.output.resize(before);
-          task.error = fmt::format("standard input, line {}: {}", number, error.what());
-          return;
-        }
-      }
-    });
-    for (const Task& task : tasks) {
-      print_all(task.output);
-      if (task.error) fail("{}", *task.error);
-    }
-    std::fflush(stdout);
-  }
+  LineAnswers answers(answer);
+  parallel_tasks(thread_count(), [&](int64_t) { answers.run(); });
 }
 
 void print_all(std::string_view text) {

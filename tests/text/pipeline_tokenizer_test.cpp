@@ -172,6 +172,32 @@ TEST(PipelineTokenizer, OffsetsAreBytesOfTheTextAsItWasGiven) {
   EXPECT_THAT(encoding.word_ids, ElementsAre(0, 1));
 }
 
+// Lists that are not asked for stay empty through special tokens, truncation and padding; the others are the same.
+TEST(PipelineTokenizer, LessDetailIsTheSameWithoutTheRest) {
+  for (const char* name : {"bert", "spm-unigram-1k", "roberta-like"}) {
+    const auto loaded = load_tokenizer(fixtures() / name);
+    const auto& tokenizer = dynamic_cast<const PipelineTokenizer&>(*loaded);
+    EncodeOptions options{.truncation = Truncation{.max_length = 12, .stride = 2}, .padding = Padding{.length = 14}};
+    const TextPair texts{"The cat sat on the mat, and the dog lay beside it.", "A second text"};
+    const Encoding all = tokenizer.encode(texts, options);
+    options.detail = EncodeDetail::masks;
+    const Encoding masks = tokenizer.encode(texts, options);
+    options.detail = EncodeDetail::ids;
+    const Encoding ids = tokenizer.encode(texts, options);
+    EXPECT_EQ(masks.ids, all.ids);
+    EXPECT_EQ(ids.ids, all.ids);
+    EXPECT_EQ(masks.type_ids, all.type_ids);
+    EXPECT_EQ(masks.attention_mask, all.attention_mask);
+    EXPECT_EQ(masks.special_tokens_mask, all.special_tokens_mask);
+    EXPECT_TRUE(masks.tokens.empty() && masks.offsets.empty() && masks.word_ids.empty());
+    EXPECT_TRUE(ids.type_ids.empty() && ids.attention_mask.empty() && ids.special_tokens_mask.empty());
+    EXPECT_TRUE(ids.tokens.empty() && ids.offsets.empty() && ids.word_ids.empty());
+    ASSERT_GT(all.overflowing.size(), 0u);
+    ASSERT_EQ(ids.overflowing.size(), all.overflowing.size());
+    for (size_t i = 0; i < all.overflowing.size(); ++i) EXPECT_EQ(ids.overflowing[i].ids, all.overflowing[i].ids);
+  }
+}
+
 TEST(PipelineTokenizer, ByteLevelDecodingGivesTheTextBack) {
   const PipelineTokenizer tokenizer = load(fixtures() / "byte-normalizer/tokenizer.json");
   Json document = tokenizer.document();

@@ -115,5 +115,25 @@ TEST(Utf8Stream, PiecesTogetherAreTheRepairedWhole) {
   }
 }
 
+TEST(Utf8, LengthOfTheAsciiCharactersAtTheStart) {
+  for (size_t length = 0; length < 40; ++length) {
+    const std::string ascii(length, 'x');
+    EXPECT_EQ(ascii_length(ascii), length);
+    EXPECT_EQ(ascii_length(ascii + "\u00e9" + ascii), length);
+    EXPECT_EQ(is_utf8(ascii + "\u00e9" + ascii), true);
+    EXPECT_EQ(is_utf8(ascii + "\xe9" + ascii), false);
+  }
+}
+
+TEST(Utf8, LastCharacter) {
+  for (const char32_t value : {U'a', U'\u00e9', U'\u20ac', U'\U0001f600'}) {
+    for (const char* before : {"", "a", "\u00e9"}) {
+      const CodePoint last = last_code_point(before + to_utf8(value));
+      EXPECT_EQ(last.value, value);
+      EXPECT_EQ(last.length, to_utf8(value).size());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::text

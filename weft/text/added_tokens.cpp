@@ -1,6 +1,7 @@
 #include "weft/text/added_tokens.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "weft/base/error.h"
 #include "weft/text/unicode.h"
@@ -23,12 +24,6 @@ AddedToken read_token(const JsonView& entry) {
   token.rstrip = entry.get_or<bool>("rstrip", false);
   token.normalized = entry.get_or<bool>("normalized", !token.special);
   return token;
-}
-
-CodePoint last_code_point(std::string_view text) {
-  size_t begin = text.size() - 1;
-  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0u) == 0x80u) --begin;
-  return first_code_point(text.substr(begin));
 }
 
 bool touches_word(std::string_view text, size_t begin, size_t end) {
@@ -66,7 +61,10 @@ void AddedTokens::Finder::add(std::string_view content, int32_t place) {
   // Of tokens that normalize to the same text the first is found.
   if (node != ByteTrie::root && trie.value(node) != ByteTrie::none) return;
   trie.add(content, place);
-  first_bytes[static_cast<unsigned char>(content[0])] = true;
+  const auto first = static_cast<unsigned char>(content[0]);
+  only_first_byte = is_empty || only_first_byte == first ? std::optional(first) : std::nullopt;
+  first_bytes[first] = true;
+  is_empty = false;
 }
 
 AddedTokens::AddedTokens(const JsonView& list, const TokenModel& model, const Normalizer* normalizer) {
@@ -110,15 +108,22 @@ const AddedToken* AddedTokens::by_id(int32_t id) const {
   return found == places_.end() ? nullptr : &tokens_[found->second];
 }
 
+size_t AddedTokens::Finder::next_begin(std::string_view text, size_t position) const {
+  if (only_first_byte) {
+    const void* found = std::memchr(text.data() + position, *only_first_byte, text.size() - position);
+    return found == nullptr ? text.size() : static_cast<size_t>(static_cast<const char*>(found) - text.data());
+  }
+  while (position < text.size() && !first_bytes[static_cast<unsigned char>(text[position])]) ++position;
+  return position;
+}
+
 // Of the tokens that begin leftmost, the longest; the search goes on behind it even if it does not count as a word.
 std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::string_view text) const {
   std::vector<Found> found;
+  if (finder.is_empty) return found;
   size_t done = 0;
-  for (size_t position = 0; position < text.size();) {
-    if (!finder.first_bytes[static_cast<unsigned char>(text[position])]) {
-      ++position;
-      continue;
-    }
+  for (size_t position = finder.next_begin(text, 0); position < text.size();
+       position = finder.next_begin(text, position)) {
     const AddedToken* token = nullptr;
     size_t end = position;
     uint32_t node = ByteTrie::root;
@@ -142,7 +147,7 @@ std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::s
     found.push_back({begin, end, token});
     done = end;
   }
-  if (done < text.size()) found.push_back({done, text.size(), nullptr});
+  if (!found.empty() && done < text.size()) found.push_back({done, text.size(), nullptr});
   return found;
 }
 
@@ -151,14 +156,16 @@ Pieces AddedTokens::find(AlignedText text, const Normalizer* normalizer) const {
   const auto add_normalized = [&](AlignedText part) {
     if (normalizer != nullptr) part = normalizer->normalize(std::move(part));
     const size_t offset = pieces.text.text().size();
-    for (const Found& found : search(normalized_, part.text())) {
+    const std::vector<Found> found = search(normalized_, part.text());
+    for (const Found& next : found) {
       pieces.list.push_back(
-          {offset + found.begin, offset + found.end, found.token == nullptr ? Piece::open : found.token->id});
+          {offset + next.begin, offset + next.end, next.token == nullptr ? Piece::open : next.token->id});
     }
-    pieces.text.append(part);
+    if (found.empty() && !part.text().empty()) pieces.list.push_back({offset, offset + part.text().size()});
+    pieces.text.append(std::move(part));
   };
   const std::vector<Found> found = search(raw_, text.text());
-  if (found.size() == 1 && found[0].token == nullptr) {
+  if (found.empty()) {
     add_normalized(std::move(text));
     return pieces;
   }
@@ -169,8 +176,8 @@ Pieces AddedTokens::find(AlignedText text, const Normalizer* normalizer) const {
       continue;
     }
     const size_t offset = pieces.text.text().size();
-    pieces.text.append(slice);
     pieces.list.push_back({offset, offset + slice.text().size(), part.token->id});
+    pieces.text.append(std::move(slice));
   }
   return pieces;
 }

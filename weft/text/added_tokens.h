@@ -49,8 +49,12 @@ class AddedTokens {
   struct Finder {
     ByteTrie trie;  // to places in tokens_
     std::array<bool, 256> first_bytes{};
+    std::optional<unsigned char> only_first_byte;  // that all contents begin with
+    bool is_empty = true;
 
     void add(std::string_view content, int32_t place);
+    // The first place from `position` on where a content may begin; the text's end if there is none.
+    size_t next_begin(std::string_view text, size_t position) const;
   };
   // A token found at [begin, end), or text between two (token null).
   struct Found {
@@ -60,6 +64,7 @@ class AddedTokens {
   };
 
   void add(AddedToken token, const TokenModel& model);
+  // All of the text in parts; nothing if no token is in it.
   std::vector<Found> search(const Finder& finder, std::string_view text) const;
 
   std::vector<AddedToken> tokens_;

@@ -83,9 +83,9 @@ AlignedText AlignedText::slice(size_t begin, size_t end) const {
   return part;
 }
 
-void AlignedText::append(const AlignedText& other) {
+void AlignedText::append(AlignedText other) {
   if (text_.empty()) {
-    *this = other;
+    *this = std::move(other);
     return;
   }
   if (is_tracked()) {
@@ -102,7 +102,7 @@ void AlignedText::append(const AlignedText& other) {
 TextEdit::TextEdit(const AlignedText& source) : source_(source) {
   result_.tracking_ = source.tracking_;
   result_.verbatim_ = false;
-  result_.text_.reserve(source.text_.size() + source.text_.size() / 4);
+  result_.text_.reserve(source.text_.size() + source.text_.size() / 2);
   if (source.is_tracked()) result_.origins_.reserve(result_.text_.capacity());
 }
 
@@ -124,24 +124,27 @@ void TextEdit::put_at_start(std::string_view bytes) {
   result_.origins_.resize(result_.text_.size(), {begin, begin});
 }
 
-AlignedText rewrite(const AlignedText& source, const std::vector<CharacterChange>& changes) {
-  TextEdit edit(source);
-  const std::string_view text = source.text();
-  size_t position = 0;
+void TextEdit::put_changes(std::span<const CharacterChange> changes, size_t position) {
+  const std::string_view text = source_.text_;
   for (const CharacterChange& next : changes) {
     char bytes[4];
     const std::string_view character = write_utf8(next.value, bytes);
     if (next.change <= 0) {
-      edit.put(character, position);
+      put(character, position);
     } else if (position == 0) {
-      edit.put_at_start(character);
+      put_at_start(character);
     } else {
-      edit.put(character, position - 1);
+      put(character, position - 1);
     }
     for (int32_t passed = next.change; passed <= 0 && position < text.size(); ++passed) {
       position = character_end(text, position);
     }
   }
+}
+
+AlignedText rewrite(const AlignedText& source, const std::vector<CharacterChange>& changes) {
+  TextEdit edit(source);
+  edit.put_changes(changes, 0);
   return edit.finish();
 }
 

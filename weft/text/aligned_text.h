@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,7 +42,7 @@ class AlignedText {
     for (char& byte : text_) byte = map(byte);
   }
   // Adds a text that was made of the same original.
-  void append(const AlignedText& other);
+  void append(AlignedText other);
 
  private:
   friend class TextEdit;
@@ -56,6 +57,13 @@ class AlignedText {
   std::vector<ByteRange> origins_;  // by byte, of tracked text that is not verbatim
 };
 
+// One character of a rewritten text, and how it relates to the source, read from its start on: 0 takes the place of one
+// source character, −n of one and the n after it, 1 is added and comes from where the character before it does.
+struct CharacterChange {
+  char32_t value;
+  int32_t change;
+};
+
 // Rewrites a text from its start to its end: source bytes are kept or passed over, new ones put between them.
 class TextEdit {
  public:
@@ -67,19 +75,14 @@ class TextEdit {
   void put(std::string_view bytes, size_t position);
   // Adds text that stands before the first source byte and comes from none.
   void put_at_start(std::string_view bytes);
+  // Adds what stands in the place of source bytes from `position`, the start of a character, on.
+  void put_changes(std::span<const CharacterChange> changes, size_t position);
   size_t size() const { return result_.text_.size(); }  // bytes so far
   AlignedText finish() { return std::move(result_); }
 
  private:
   const AlignedText& source_;
   AlignedText result_;
-};
-
-// One character of a rewritten text, and how it relates to the source, read from its start on: 0 takes the place of one
-// source character, −n of one and the n after it, 1 is added and comes from where the character before it does.
-struct CharacterChange {
-  char32_t value;
-  int32_t change;
 };
 
 AlignedText rewrite(const AlignedText& source, const std::vector<CharacterChange>& changes);

@@ -1,16 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <string_view>
 
 #include "weft/text/aligned_text.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
-
-inline bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
 
 // Rewrites a text character by character: map(value, put) calls put(value) for each character that stands in its place.
 template <typename Map>

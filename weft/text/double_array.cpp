@@ -76,7 +76,8 @@ class DoubleArrayBuilder {
     const auto end = static_cast<uint32_t>(std::min<size_t>(nodes_.size(), size_t{first_free_} + most_tried));
     for (uint32_t place = first_free_; place < end; ++place) {
       const uint32_t base = place ^ bytes[0];
-      if (std::all_of(bytes.begin(), bytes.end(), [&](unsigned char byte) { return is_free(base ^ byte); })) return base;
+      if (std::all_of(bytes.begin(), bytes.end(), [&](unsigned char byte) { return is_free(base ^ byte); }))
+        return base;
     }
     const auto base = static_cast<uint32_t>(nodes_.size());
     add_block();
@@ -90,8 +91,7 @@ class DoubleArrayBuilder {
 
 DoubleArray::DoubleArray(std::vector<Entry> entries) {
   std::erase_if(entries, [](const Entry& entry) { return entry.first.empty(); });
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.first < b.first; });
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.first < b.first; });
   size_t kept = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (kept > 0 && entries[kept - 1].first == entries[i].first) --kept;

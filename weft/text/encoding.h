@@ -10,8 +10,13 @@
 
 namespace weft::text {
 
-// What encoding a text gives, one entry per token. `tokens`, `offsets` and `word_ids` are empty where only ids were
-// asked for.
+enum class EncodeDetail {
+  ids,    // nothing else
+  masks,  // type ids and masks too
+  all     // and tokens, offsets and word ids
+};
+
+// What encoding a text gives, one entry per token. Lists that were not asked for (EncodeDetail) are empty.
 struct Encoding {
   static constexpr int32_t no_word = -1;
 

@@ -22,6 +22,7 @@ Encoding EncodingTokenizer::encode_one(const TextPair& texts, const EncodeOption
   };
   const PostProcessor* processor = post_processor();
   std::vector<EncodedPart> parts;
+  parts.reserve(2);
   parts.push_back({encode_text(request(texts.text, 0)), texts.text});
   if (texts.pair) {
     parts.push_back({encode_text(request(*texts.pair, 1)), *texts.pair});
@@ -43,6 +44,9 @@ Encoding EncodingTokenizer::encode_one(const TextPair& texts, const EncodeOption
   }
   if (processor != nullptr) processor->process(parts, options.special_tokens);
   Encoding result = parts.empty() ? Encoding{} : std::move(parts[0].encoding);
+  size_t size = 0;
+  for (const EncodedPart& part : parts) size += part.encoding.size();
+  result.ids.reserve(size + result.size());
   for (size_t i = 1; i < parts.size(); ++i) result.append(parts[i].encoding);
   return result;
 }
@@ -57,10 +61,11 @@ Encoding EncodingTokenizer::encode(const TextPair& texts, const EncodeOptions& o
 std::vector<Encoding> EncodingTokenizer::encode_batch(std::span<const TextPair> texts,
                                                       const EncodeOptions& options) const {
   std::vector<Encoding> encodings(texts.size());
-  parallel_for(static_cast<int64_t>(texts.size()), 8, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      encodings[static_cast<size_t>(i)] = encode_one(texts[static_cast<size_t>(i)], options);
-    }
+  constexpr size_t texts_per_task = 32;
+  parallel_tasks(static_cast<int64_t>((texts.size() + texts_per_task - 1) / texts_per_task), [&](int64_t task) {
+    const size_t begin = static_cast<size_t>(task) * texts_per_task;
+    const size_t end = std::min(begin + texts_per_task, texts.size());
+    for (size_t i = begin; i < end; ++i) encodings[i] = encode_one(texts[i], options);
   });
   if (options.padding) pad(encodings, *options.padding);
   return encodings;

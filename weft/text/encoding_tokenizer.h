@@ -17,11 +17,6 @@ struct TextPair {
   std::optional<std::string_view> pair = std::nullopt;
 };
 
-enum class EncodeDetail {
-  ids,  // ids, type ids and masks
-  all   // tokens, offsets and word ids too
-};
-
 struct EncodeOptions {
   AddSpecialTokens special_tokens = AddSpecialTokens::yes;
   EncodeDetail detail = EncodeDetail::all;

@@ -16,8 +16,10 @@ void pad_to(Encoding& encoding, size_t length, const Padding& padding) {
   for (Encoding& window : encoding.overflowing) pad_to(window, length, padding);
   if (encoding.size() >= length) return;
   const size_t count = length - encoding.size();
+  const bool masked = !encoding.attention_mask.empty() || encoding.ids.empty();
   const bool detailed = !encoding.tokens.empty() || encoding.ids.empty();
   fill(encoding.ids, count, padding.direction, padding.id);
+  if (!masked) return;
   fill(encoding.type_ids, count, padding.direction, padding.type_id);
   fill(encoding.attention_mask, count, padding.direction, 0);
   fill(encoding.special_tokens_mask, count, padding.direction, 1);

@@ -98,6 +98,7 @@ Pattern::Pattern(const JsonView& pattern) {
   }
   const auto expression = pattern.get<std::string>("Regex");
   known_ = known_pattern(expression);
+  runs_ = read_runs(expression);
   try {
     regex_.emplace(expression);
   } catch (const FormatError& error) {
@@ -105,11 +106,45 @@ Pattern::Pattern(const JsonView& pattern) {
   }
 }
 
+std::optional<Pattern::Runs> Pattern::read_runs(std::string_view expression) {
+  const bool fits = expression.size() == 5 && expression[1] == '{' && expression.ends_with(",}");
+  if (!fits || expression[2] < '1' || expression[2] > '9') return std::nullopt;
+  const char character = expression[0];
+  const bool is_literal = character == ' ' || character == '-' || character == '_';
+  if (!is_literal) return std::nullopt;
+  return Runs{character, static_cast<size_t>(expression[2] - '0')};
+}
+
+// Every run of n has a character at one of the places n − 1, 2 n − 1 …
+Regex::Match Pattern::next_run(const Runs& runs, std::string_view text, size_t position) {
+  for (size_t i = position + runs.least - 1; i < text.size(); i += runs.least) {
+    if (text[i] != runs.character) continue;
+    size_t begin = i;
+    while (begin > position && text[begin - 1] == runs.character) --begin;
+    size_t end = i + 1;
+    while (end < text.size() && text[end] == runs.character) ++end;
+    if (end - begin >= runs.least) return {begin, end};
+  }
+  return {text.size(), text.size()};
+}
+
+bool Pattern::occurs_in(std::string_view text) const {
+  if (text.empty()) return false;
+  if (known_) return true;
+  if (runs_) return next_run(*runs_, text, 0).begin < text.size();
+  if (regex_) return Regex::Search(*regex_, text).next().has_value();
+  return text.find(literal_) != text.npos;
+}
+
 std::vector<Part> Pattern::parts(std::string_view text) const {
   if (text.empty()) return {{0, 0, false}};
   PartCollector collector(text);
   if (known_) {
     scan_pieces(*known_, text, [&](size_t begin, size_t end) { collector.match(begin, end); });
+  } else if (runs_) {
+    for (auto run = next_run(*runs_, text, 0); run.begin < run.end; run = next_run(*runs_, text, run.end)) {
+      collector.match(run.begin, run.end);
+    }
   } else if (regex_) {
     Regex::Search search(*regex_, text);
     while (const auto match = search.next()) collector.match(match->begin, match->end);

@@ -28,6 +28,8 @@ class Pattern {
  public:
   explicit Pattern(const JsonView& pattern);
 
+  // Whether parts() has a match.
+  bool occurs_in(std::string_view text) const;
   // The parts of the text in order, matches and what lies between; together they are the text.
   std::vector<Part> parts(std::string_view text) const;
   // Calls emit(begin, end) for each part that is left after splitting.
@@ -35,9 +37,19 @@ class Pattern {
   void split(std::string_view text, SplitBehavior behavior, bool invert, Emit&& emit) const;
 
  private:
+  // A regular expression `c{n,}`, for one character: runs of it, which need none of the machinery.
+  struct Runs {
+    char character;
+    size_t least;
+  };
+  static std::optional<Runs> read_runs(std::string_view expression);
+  // The next run from `position` on; empty at the end of the text if there is none.
+  static Regex::Match next_run(const Runs& runs, std::string_view text, size_t position);
+
   std::string literal_;  // if there is no regular expression
   std::optional<Regex> regex_;
   std::optional<KnownPattern> known_;
+  std::optional<Runs> runs_;
 };
 
 // Turns what matches and what lies between into the parts that are left: those of Removed have the matches left out.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,8 @@ struct Piece {
 // The text cut into pieces, in order; none is empty.
 class Pieces {
  public:
+  static constexpr size_t bytes_per_piece = 4;  // of most texts, not less
+
   AlignedText text;
   std::vector<Piece> list;
 
@@ -32,7 +35,7 @@ class Pieces {
   template <typename Cut>
   void cut_each(Cut&& cut) {
     std::vector<Piece> parts;
-    parts.reserve(list.size());
+    parts.reserve(std::max(list.size(), text.text().size() / bytes_per_piece));
     for (const Piece& piece : list) {
       if (piece.token != Piece::open) {
         parts.push_back(piece);
@@ -48,17 +51,27 @@ class Pieces {
   // Rewrites each open piece: change(piece, edit) puts into `edit` what stands in its place.
   template <typename Change>
   void rewrite_each(Change&& change) {
+    rewrite_and_cut_each([&](const Piece& piece, TextEdit& edit, auto&&) { change(piece, edit); });
+  }
+
+  // Both at once: change(piece, edit, cut) calls cut() where what it has put by then is to end a piece.
+  template <typename Change>
+  void rewrite_and_cut_each(Change&& change) {
     TextEdit edit(text);
     std::vector<Piece> changed;
-    changed.reserve(list.size());
+    changed.reserve(std::max(list.size(), text.text().size() / bytes_per_piece));
     for (const Piece& piece : list) {
-      const size_t begin = edit.size();
+      size_t begin = edit.size();
+      const auto cut = [&] {
+        if (edit.size() > begin) changed.push_back({begin, edit.size(), piece.token});
+        begin = edit.size();
+      };
       if (piece.token == Piece::open) {
-        change(piece, edit);
+        change(piece, edit, cut);
       } else {
         edit.keep(piece.begin, piece.end);
       }
-      if (edit.size() > begin) changed.push_back({begin, edit.size(), piece.token});
+      cut();
     }
     text = edit.finish();
     list = std::move(changed);

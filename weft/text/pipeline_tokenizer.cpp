@@ -91,6 +91,7 @@ Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
   if (pre_tokenizer_) pre_tokenizer_->split(pieces);
 
   Encoding encoding;
+  encoding.ids.reserve(pieces.list.size() + pieces.list.size() / 2 + 2);
   PieceEncoder encoder(*this, pieces);
   // The reference gives the model no more pieces than truncation needs and forgets the others, which shows in the
   // windows that are left over. It looks at the count after pieces that the model sees, not after added tokens.
@@ -121,6 +122,7 @@ Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
       encoding.word_ids.push_back(static_cast<int32_t>(word - first));
     }
   }
+  if (request.detail == EncodeDetail::ids) return encoding;
   encoding.type_ids.assign(encoding.size(), request.type_id);
   encoding.attention_mask.assign(encoding.size(), 1);
   encoding.special_tokens_mask.assign(encoding.size(), 0);

@@ -80,6 +80,10 @@ LowerCase to_lower(char32_t value) {
   return {static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(value))), 0};
 }
 
+bool stands_alone(char32_t value) {
+  return utf8proc_get_property(static_cast<utf8proc_int32_t>(value))->boundclass == UTF8PROC_BOUNDCLASS_OTHER;
+}
+
 std::string_view Graphemes::next() {
   if (rest_.empty()) return {};
   CodePoint current = first_code_point(rest_);

@@ -30,6 +30,9 @@ enum class NormalForm { nfc, nfd, nfkc, nfkd };
 // source characters as went into it, a decomposed one's further parts come from where its first part does.
 AlignedText normal_form(const AlignedText& text, NormalForm form);
 
+// Whether a character is a grapheme cluster of its own wherever characters of which the same is true stand beside it.
+bool stands_alone(char32_t value);
+
 // Cuts text into extended grapheme clusters (UAX 29).
 class Graphemes {
  public:

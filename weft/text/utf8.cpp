@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace weft::text {
@@ -33,7 +35,7 @@ Lead lead_of(unsigned char byte) {
 
 }  // namespace
 
-CodePoint first_code_point(std::string_view text) {
+CodePoint first_code_point_beyond_ascii(std::string_view text) {
   if (text.empty()) return {replacement_character, 0, true, true};
   const Lead lead = lead_of(static_cast<unsigned char>(text[0]));
   if (lead.length == 0) return {replacement_character, 1, true, false};
@@ -47,6 +49,12 @@ CodePoint first_code_point(std::string_view text) {
     value = (value << 6) | (byte & 0x3fu);
   }
   return {value, lead.length, false, false};
+}
+
+CodePoint last_code_point(std::string_view text) {
+  size_t begin = text.size() - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0u) == 0x80u) --begin;
+  return first_code_point(text.substr(begin));
 }
 
 std::vector<char32_t> to_code_points(std::string_view text) {
@@ -96,17 +104,24 @@ std::string to_utf8(char32_t value) {
 }
 
 bool is_utf8(std::string_view text) {
-  size_t position = 0;
-  while (position < text.size()) {
-    if (static_cast<unsigned char>(text[position]) < 0x80) {
-      ++position;
-      continue;
-    }
+  for (size_t position = ascii_length(text); position < text.size();) {
     const CodePoint next = first_code_point(text.substr(position));
     if (next.bad) return false;
     position += next.length;
+    position += ascii_length(text.substr(position));
   }
   return true;
+}
+
+size_t ascii_length(std::string_view text) {
+  size_t length = 0;
+  for (; length + 8 <= text.size(); length += 8) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + length, 8);
+    if ((word & 0x8080808080808080) != 0) break;
+  }
+  while (length < text.size() && static_cast<unsigned char>(text[length]) < 0x80) ++length;
+  return length;
 }
 
 std::string repair_utf8(std::string_view text) {
@@ -120,17 +135,15 @@ std::string repair_utf8(std::string_view text) {
   return result;
 }
 
-bool is_whitespace(char32_t value) {
-  constexpr std::array<std::pair<char32_t, char32_t>, 10> ranges = {{{0x09, 0x0d},
-                                                                     {0x20, 0x20},
-                                                                     {0x85, 0x85},
-                                                                     {0xa0, 0xa0},
-                                                                     {0x1680, 0x1680},
-                                                                     {0x2000, 0x200a},
-                                                                     {0x2028, 0x2029},
-                                                                     {0x202f, 0x202f},
-                                                                     {0x205f, 0x205f},
-                                                                     {0x3000, 0x3000}}};
+bool is_whitespace_beyond_ascii(char32_t value) {
+  constexpr std::array<std::pair<char32_t, char32_t>, 8> ranges = {{{0x85, 0x85},
+                                                                    {0xa0, 0xa0},
+                                                                    {0x1680, 0x1680},
+                                                                    {0x2000, 0x200a},
+                                                                    {0x2028, 0x2029},
+                                                                    {0x202f, 0x202f},
+                                                                    {0x205f, 0x205f},
+                                                                    {0x3000, 0x3000}}};
   return std::any_of(ranges.begin(), ranges.end(),
                      [&](const auto& range) { return value >= range.first && value <= range.second; });
 }

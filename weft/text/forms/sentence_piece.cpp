@@ -96,6 +96,11 @@ std::vector<int32_t> SentencePieceTokenizer::encode(std::string_view text) const
 }
 
 Encoding SentencePieceTokenizer::encode_text(const EncodeRequest& request) const {
+  if (request.detail == EncodeDetail::ids) {
+    Encoding encoding;
+    encoding.ids = encode(request.text);
+    return encoding;
+  }
   const AlignedText text(request.text, Tracking::on);
   return encoding_of_pieces(model_.encode(text.text()), text, request.type_id, request.detail);
 }
@@ -120,13 +125,14 @@ Encoding encoding_of_pieces(const std::vector<SurfacePiece>& pieces, const Align
   Encoding encoding;
   for (const SurfacePiece& piece : pieces) {
     encoding.ids.push_back(piece.id);
-    if (detail == EncodeDetail::ids) continue;
+    if (detail != EncodeDetail::all) continue;
     encoding.tokens.push_back(piece.piece);
     encoding.offsets.push_back(text.origin(piece.range.begin, piece.range.end));
     // A piece that begins with the mark of a blank begins a word.
     const bool begins = encoding.word_ids.empty() || piece.piece.starts_with("\u2581");
     encoding.word_ids.push_back(encoding.word_ids.empty() ? 0 : encoding.word_ids.back() + (begins ? 1 : 0));
   }
+  if (detail == EncodeDetail::ids) return encoding;
   encoding.type_ids.assign(encoding.size(), type_id);
   encoding.attention_mask.assign(encoding.size(), 1);
   encoding.special_tokens_mask.assign(encoding.size(), 0);

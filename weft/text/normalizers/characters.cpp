@@ -55,21 +55,19 @@ StripNormalizer::StripNormalizer(const JsonView& description) {
 AlignedText StripNormalizer::normalize(AlignedText text) const {
   const std::string_view all = text.text();
   size_t begin = 0;
-  size_t end = 0;  // of the last character that is no white space
-  bool seen = false;
-  for (size_t position = 0; position < all.size();) {
-    const CodePoint next = first_code_point(all.substr(position));
-    if (!is_whitespace(next.value)) {
-      if (!seen) begin = position;
-      seen = true;
-      end = position + next.length;
-    }
-    position += next.length;
+  while (left_ && begin < all.size()) {
+    const CodePoint next = first_code_point(all.substr(begin));
+    if (!is_whitespace(next.value)) break;
+    begin += next.length;
   }
-  if (!seen) begin = left_ || right_ ? all.size() : 0;
-  if (!left_ && seen) begin = 0;
-  if (!right_ || !seen) end = all.size();
-  return begin == 0 && end == all.size() ? text : text.slice(begin, end);
+  size_t end = all.size();
+  while (right_ && end > begin) {
+    const CodePoint last = last_code_point(all.substr(0, end));
+    if (!is_whitespace(last.value)) break;
+    end -= last.length;
+  }
+  if (end - begin == all.size()) return text;
+  return begin < end ? text.slice(begin, end) : text.slice(all.size(), all.size());
 }
 
 AlignedText NmtNormalizer::normalize(AlignedText text) const {

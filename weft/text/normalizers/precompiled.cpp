@@ -88,38 +88,94 @@ PrecompiledNormalizer::PrecompiledNormalizer(const JsonView& description) {
   } catch (const FormatError& error) {
     fail<FormatError>("{}: {}", text.place(), error.what());
   }
-  keeps_ascii_ = true;
-  for (char c = ' '; c < 0x7f; ++c) keeps_ascii_ = keeps_ascii_ && !map_->find(std::string_view(&c, 1));
+  find_plain_characters();
+}
+
+void PrecompiledNormalizer::find_plain_characters() {
+  plain_.assign(0x10000 / 64, 0);
+  for (char32_t value = 0; value < 0x10000; ++value) {
+    if (!stands_alone(value)) continue;
+    char bytes[4];
+    if (!map_->find(write_utf8(value, bytes))) plain_[value / 64] |= uint64_t{1} << (value % 64);
+  }
+}
+
+// The place from `position` on of the first character that is not plain.
+size_t PrecompiledNormalizer::plain_end(std::string_view text, size_t position) const {
+  while (position < text.size()) {
+    const CodePoint next = first_code_point(text.substr(position));
+    if (!is_plain(next.value)) break;
+    position += next.length;
+  }
+  return position;
+}
+
+// Whether a plain character stands at `position`, with another or the end of the text behind it.
+bool PrecompiledNormalizer::begins_run(std::string_view text, size_t position) const {
+  const CodePoint here = first_code_point(text.substr(position));
+  if (!is_plain(here.value)) return false;
+  const std::string_view rest = text.substr(position + here.length);
+  return rest.empty() || is_plain(first_code_point(rest).value);
+}
+
+// Whether anything in it is replaced.
+bool PrecompiledNormalizer::change_cluster(std::string_view cluster, std::vector<CharacterChange>& changes) const {
+  if (cluster.size() <= longest_cluster) {
+    if (const auto whole = map_->find(cluster)) {
+      put_replacement(cluster, *whole, changes);
+      return true;
+    }
+  }
+  bool changed = false;
+  while (!cluster.empty()) {
+    const CodePoint next = first_code_point(cluster);
+    const std::string_view character = cluster.substr(0, next.length);
+    if (const auto replacement = map_->find(character)) {
+      put_replacement(character, *replacement, changes);
+      changed = true;
+    } else {
+      changes.push_back({next.value, 0});
+    }
+    cluster.remove_prefix(next.length);
+  }
+  return changed;
 }
 
 AlignedText PrecompiledNormalizer::normalize(AlignedText text) const {
   if (!map_) return text;
-  const auto is_printable = [](char c) { return c >= ' ' && c < 0x7f; };
-  if (keeps_ascii_ && std::all_of(text.text().begin(), text.text().end(), is_printable)) return text;
+  const std::string_view all = text.text();
+  size_t done = 0;  // bytes that are kept or replaced already
+  size_t run = 0;   // where plain characters begin
+  size_t position = plain_end(all, 0);
+  if (position == all.size()) return text;
+  TextEdit edit(text);
   std::vector<CharacterChange> changes;
-  changes.reserve(text.text().size());
-  bool modified = false;
-  Graphemes graphemes(text.text());
-  for (std::string_view cluster = graphemes.next(); !cluster.empty(); cluster = graphemes.next()) {
-    const auto whole = cluster.size() <= longest_cluster ? map_->find(cluster) : std::nullopt;
-    if (whole) {
-      put_replacement(cluster, *whole, changes);
-      modified = true;
-      continue;
+  while (position < all.size()) {
+    // The plain character before may be of the same cluster; if that goes, the one before it is charged.
+    size_t begin = position;
+    for (int i = 0; i < 2 && begin > run; ++i) begin -= last_code_point(all.substr(0, begin)).length;
+    changes.clear();
+    bool changed = false;
+    bool shifted = false;  // a character went that no other could be charged with: places differ from here on
+    position = begin;
+    Graphemes graphemes(all.substr(begin));
+    do {
+      const std::string_view cluster = graphemes.next();
+      changed = change_cluster(cluster, changes) || changed;
+      shifted = shifted || changes.empty();
+      position += cluster.size();
+    } while (position < all.size() && (shifted || !begins_run(all, position)));
+    if (changed) {
+      edit.keep(done, begin);
+      edit.put_changes(changes, begin);
+      done = position;
     }
-    while (!cluster.empty()) {
-      const CodePoint next = first_code_point(cluster);
-      const std::string_view character = cluster.substr(0, next.length);
-      if (const auto replacement = map_->find(character)) {
-        put_replacement(character, *replacement, changes);
-        modified = true;
-      } else {
-        changes.push_back({next.value, 0});
-      }
-      cluster.remove_prefix(next.length);
-    }
+    run = position;
+    position = plain_end(all, position);
   }
-  return modified ? rewrite(text, changes) : text;
+  if (done == 0) return text;
+  edit.keep(done, all.size());
+  return edit.finish();
 }
 
 }  // namespace weft::text

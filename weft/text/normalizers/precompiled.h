@@ -32,8 +32,15 @@ class PrecompiledNormalizer final : public Normalizer {
   AlignedText normalize(AlignedText text) const override;
 
  private:
+  void find_plain_characters();
+  bool is_plain(char32_t value) const { return value < 0x10000 && (plain_[value / 64] >> (value % 64) & 1u) != 0; }
+  size_t plain_end(std::string_view text, size_t position) const;
+  bool begins_run(std::string_view text, size_t position) const;
+  bool change_cluster(std::string_view cluster, std::vector<CharacterChange>& changes) const;
+
   std::optional<CharacterMap> map_;  // none: an empty map
-  bool keeps_ascii_ = false;         // no printable ASCII character is replaced
+  // By character: the map does not know it, and beside others of its kind it is a grapheme cluster of its own.
+  std::vector<uint64_t> plain_;
 };
 
 }  // namespace weft::text

@@ -1,7 +1,5 @@
 #include "weft/text/normalizers/replace.h"
 
-#include <algorithm>
-
 namespace weft::text {
 
 AlignedText replace_matches(const AlignedText& source, const std::vector<Part>& parts, std::string_view content) {
@@ -24,9 +22,8 @@ ReplaceNormalizer::ReplaceNormalizer(const JsonView& description)
 }
 
 AlignedText ReplaceNormalizer::normalize(AlignedText text) const {
-  const std::vector<Part> parts = pattern_.parts(text.text());
-  const bool found = std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.is_match; });
-  return found ? replace_matches(text, parts, content_) : text;
+  if (!pattern_.occurs_in(text.text())) return text;
+  return replace_matches(text, pattern_.parts(text.text()), content_);
 }
 
 PrependNormalizer::PrependNormalizer(const JsonView& description) : prefix_(description.get<std::string>("prepend")) {

@@ -1,5 +1,8 @@
 #include "weft/text/post_processors/template.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "weft/base/error.h"
 
 namespace weft::text {
@@ -48,17 +51,27 @@ int64_t count_special(const std::vector<TemplatePiece>& pieces) {
   return count;
 }
 
-EncodedPart special_part(const TemplatePiece& piece, bool detailed) {
+// What `parts` tell of their tokens. Nothing speaks against the most where they have none.
+EncodeDetail detail_of(const std::vector<EncodedPart>& parts) {
+  bool masked = true;
+  bool detailed = true;
+  for (const EncodedPart& part : parts) {
+    masked = masked && part.encoding.attention_mask.size() == part.encoding.size();
+    detailed = detailed && part.encoding.tokens.size() == part.encoding.size();
+  }
+  return !masked ? EncodeDetail::ids : detailed ? EncodeDetail::all : EncodeDetail::masks;
+}
+
+EncodedPart special_part(const TemplatePiece& piece, EncodeDetail detail) {
   const size_t count = piece.ids.size();
-  Encoding encoding{.ids = piece.ids,
-                    .type_ids = std::vector<int32_t>(count, piece.type_id),
-                    .attention_mask = std::vector<int32_t>(count, 1),
-                    .special_tokens_mask = std::vector<int32_t>(count, 1),
-                    .tokens = {},
-                    .offsets = {},
-                    .word_ids = {},
-                    .overflowing = {}};
-  if (detailed) {
+  Encoding encoding;
+  encoding.ids = piece.ids;
+  if (detail != EncodeDetail::ids) {
+    encoding.type_ids.assign(count, piece.type_id);
+    encoding.attention_mask.assign(count, 1);
+    encoding.special_tokens_mask.assign(count, 1);
+  }
+  if (detail == EncodeDetail::all) {
     encoding.tokens = piece.tokens;
     encoding.offsets.resize(count);
     encoding.word_ids.resize(count, Encoding::no_word);
@@ -78,17 +91,21 @@ TemplateProcessing::TemplateProcessing(const JsonView& description) {
 int64_t TemplateProcessing::added_tokens(bool pair) const { return count_special(pair ? pair_ : single_); }
 
 void TemplateProcessing::process(std::vector<EncodedPart>& parts, AddSpecialTokens special) const {
-  bool detailed = true;
-  for (const EncodedPart& part : parts) detailed = detailed && part.encoding.tokens.size() == part.encoding.size();
+  const EncodeDetail detail = detail_of(parts);
+  const std::vector<TemplatePiece>& pieces = parts.size() > 1 ? pair_ : single_;
   std::vector<EncodedPart> result;
-  for (const TemplatePiece& piece : parts.size() > 1 ? pair_ : single_) {
-    if (piece.sequence < 0) {
-      if (special == AddSpecialTokens::yes) result.push_back(special_part(piece, detailed));
+  result.reserve(pieces.size());
+  for (auto piece = pieces.begin(); piece != pieces.end(); ++piece) {
+    if (piece->sequence < 0) {
+      if (special == AddSpecialTokens::yes) result.push_back(special_part(*piece, detail));
       continue;
     }
-    EncodedPart part = parts[static_cast<size_t>(piece.sequence)];
-    part.encoding.type_ids.assign(part.encoding.size(), piece.type_id);
-    result.push_back(std::move(part));
+    EncodedPart& part = parts[static_cast<size_t>(piece->sequence)];
+    const bool comes_again = std::any_of(piece + 1, pieces.end(),
+                                         [&](const TemplatePiece& later) { return later.sequence == piece->sequence; });
+    result.push_back(comes_again ? part : std::move(part));
+    Encoding& encoding = result.back().encoding;
+    if (detail != EncodeDetail::ids) encoding.type_ids.assign(encoding.size(), piece->type_id);
   }
   parts = std::move(result);
 }

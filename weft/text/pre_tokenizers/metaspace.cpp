@@ -42,7 +42,8 @@ Metaspace::Metaspace(const JsonView& description) : replacement(description.get<
 
 void MetaspacePreTokenizer::split(Pieces& pieces) const {
   const std::string& mark = metaspace_.replacement;
-  pieces.rewrite_each([&](const Piece& piece, TextEdit& edit) {
+  const std::string_view text = pieces.text.text();
+  pieces.rewrite_and_cut_each([&](const Piece& piece, TextEdit& edit, auto&& cut) {
     const std::string_view view = pieces.view(piece);
     const bool marked = view.starts_with(mark) || view.starts_with(' ');
     const bool wanted = metaspace_.scheme == PrependScheme::always ||
@@ -50,21 +51,16 @@ void MetaspacePreTokenizer::split(Pieces& pieces) const {
     if (wanted && !marked) edit.put(mark, piece.begin);
     size_t begin = piece.begin;
     for (size_t i = piece.begin; i < piece.end; ++i) {
-      if (pieces.text.text()[i] != ' ') continue;
+      const bool is_blank = text[i] == ' ';
+      if (!is_blank && (text[i] != mark[0] || !text.substr(i, piece.end - i).starts_with(mark))) continue;
       edit.keep(begin, i);
+      begin = i;
+      if (metaspace_.split) cut();
+      if (!is_blank) continue;
       edit.put(mark, i);
       begin = i + 1;
     }
     edit.keep(begin, piece.end);
-  });
-  if (!metaspace_.split) return;
-  pieces.cut_each([&](std::string_view view, auto&& emit) {
-    size_t begin = 0;
-    for (size_t next = view.find(mark, 1); next != view.npos; next = view.find(mark, next + 1)) {
-      emit(begin, next);
-      begin = next;
-    }
-    emit(begin, view.size());
   });
 }
 
