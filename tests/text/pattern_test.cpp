@@ -1,5 +1,6 @@
 #include "weft/text/pattern.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "weft/base/files.h"
+#include "weft/base/json.h"
 #include "weft/base/rng.h"
 #include "weft/text/base64.h"
 #include "weft/text/unicode.h"

@@ -62,6 +62,11 @@ void AlignedText::copy_origins(size_t begin, size_t end, std::vector<ByteRange>&
     return;
   }
   for (size_t position = begin; position < end;) {
+    if (static_cast<unsigned char>(text_[position]) < 0x80) {
+      const auto place = static_cast<uint32_t>(shift_ + position++);
+      origins.push_back({place, place + 1});
+      continue;
+    }
     const ByteRange range = origin(position);
     const size_t next = std::min(end, static_cast<size_t>(range.end - shift_));
     origins.insert(origins.end(), next - position, range);

@@ -1,6 +1,7 @@
 #include "weft/text/encoding.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "weft/base/error.h"
@@ -18,23 +19,23 @@ std::vector<T> part_of(const std::vector<T>& values, size_t begin, size_t end) {
 }
 
 template <typename T>
-void add(std::vector<T>& values, const std::vector<T>& others) {
-  values.insert(values.end(), others.begin(), others.end());
+void add(std::vector<T>& values, std::vector<T>&& others) {
+  values.insert(values.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
 }
 
-void append_entries(Encoding& encoding, const Encoding& other) {
-  add(encoding.ids, other.ids);
-  add(encoding.type_ids, other.type_ids);
-  add(encoding.attention_mask, other.attention_mask);
-  add(encoding.special_tokens_mask, other.special_tokens_mask);
-  add(encoding.tokens, other.tokens);
-  add(encoding.offsets, other.offsets);
-  add(encoding.word_ids, other.word_ids);
+void append_entries(Encoding& encoding, Encoding&& other) {
+  add(encoding.ids, std::move(other.ids));
+  add(encoding.type_ids, std::move(other.type_ids));
+  add(encoding.attention_mask, std::move(other.attention_mask));
+  add(encoding.special_tokens_mask, std::move(other.special_tokens_mask));
+  add(encoding.tokens, std::move(other.tokens));
+  add(encoding.offsets, std::move(other.offsets));
+  add(encoding.word_ids, std::move(other.word_ids));
 }
 
 Encoding joined(const Encoding& first, const Encoding& second) {
   Encoding result = first.slice(0, first.size());
-  append_entries(result, second);
+  append_entries(result, second.slice(0, second.size()));
   return result;
 }
 
@@ -51,7 +52,7 @@ Encoding Encoding::slice(size_t begin, size_t end) const {
           .overflowing = {}};
 }
 
-void Encoding::append(const Encoding& other) {
+void Encoding::append(Encoding other) {
   const size_t windows = (overflowing.size() + 1) * (other.overflowing.size() + 1) - 1;
   require(windows <= most_windows,
           "encode: truncation leaves {} windows of the first text and {} of the second, {} pairs; at most {} are made; "
@@ -64,7 +65,7 @@ void Encoding::append(const Encoding& other) {
     for (const Encoding& other_window : other.overflowing) together.push_back(joined(window, other_window));
   }
   for (const Encoding& other_window : other.overflowing) together.push_back(joined(*this, other_window));
-  append_entries(*this, other);
+  append_entries(*this, std::move(other));
   overflowing = std::move(together);
 }
 

@@ -33,7 +33,7 @@ struct Encoding {
   // Entries [begin, end), without overflow.
   Encoding slice(size_t begin, size_t end) const;
   // Puts another's entries behind these. Every window of either goes with every one of the other's.
-  void append(const Encoding& other);
+  void append(Encoding other);
 };
 
 enum class Side { left, right };

@@ -47,7 +47,7 @@ Encoding EncodingTokenizer::encode_one(const TextPair& texts, const EncodeOption
   size_t size = 0;
   for (const EncodedPart& part : parts) size += part.encoding.size();
   result.ids.reserve(size + result.size());
-  for (size_t i = 1; i < parts.size(); ++i) result.append(parts[i].encoding);
+  for (size_t i = 1; i < parts.size(); ++i) result.append(std::move(parts[i].encoding));
   return result;
 }
 

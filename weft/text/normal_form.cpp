@@ -82,6 +82,8 @@ std::vector<CharacterChange> recompose(const std::vector<CharacterChange>& parts
   return result;
 }
 
+bool is_ascii_byte(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
 // Below U+0300 nothing composes or is composed; below U+00A0 nothing decomposes.
 bool is_plain(std::string_view text, NormalForm form) {
   const unsigned char first_lead = form == NormalForm::nfc ? 0xcc : 0xc2;
@@ -93,9 +95,21 @@ bool is_plain(std::string_view text, NormalForm form) {
 AlignedText normal_form(const AlignedText& text, NormalForm form) {
   if (is_plain(text.text(), form)) return text;
   const bool compatibility = form == NormalForm::nfkc || form == NormalForm::nfkd;
-  std::vector<CharacterChange> parts = decompose(text.text(), compatibility);
-  if (form == NormalForm::nfc || form == NormalForm::nfkc) parts = recompose(parts);
-  return rewrite(text, parts);
+  const bool composes = form == NormalForm::nfc || form == NormalForm::nfkc;
+  const std::string_view all = text.text();
+  TextEdit edit(text);
+  size_t done = 0;
+  for (size_t begin = ascii_length(all); begin < all.size(); begin = done + ascii_length(all.substr(done))) {
+    const size_t end = static_cast<size_t>(
+        std::find_if(all.begin() + static_cast<ptrdiff_t>(begin), all.end(), is_ascii_byte) - all.begin());
+    if (composes && begin > done) --begin;  // an ASCII character may take the marks behind it
+    edit.keep(done, begin);
+    const std::vector<CharacterChange> parts = decompose(all.substr(begin, end - begin), compatibility);
+    edit.put_changes(composes ? recompose(parts) : parts, begin);
+    done = end;
+  }
+  edit.keep(done, all.size());
+  return edit.finish();
 }
 
 }  // namespace weft::text

@@ -1,6 +1,7 @@
 #include "weft/text/pipeline_tokenizer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "weft/base/error.h"
 #include "weft/text/hash.h"
@@ -58,8 +59,9 @@ class PipelineTokenizer::PieceEncoder {
     if (cache_) tokenizer_.caches_.give_back(std::move(cache_));
   }
 
-  // The tokens of a piece, valid until the next call.
-  const std::vector<PieceToken>& tokens(const Piece& piece) {
+  // The tokens of piece `index`, valid until the next call.
+  const std::vector<PieceToken>& tokens(size_t index) {
+    const Piece& piece = pieces_.list[index];
     const std::string_view view = pieces_.view(piece);
     made_.clear();
     if (piece.token != Piece::open) {
@@ -70,7 +72,8 @@ class PipelineTokenizer::PieceEncoder {
       tokenizer_.model_->tokenize(view, made_);
       return made_;
     }
-    const uint64_t hash = hash_bytes(view);
+    if (index < hashed_begin_ || index >= hashed_end_) hash_pieces(index);
+    const uint64_t hash = hashes_[index - hashed_begin_];
     if (cache_->find(view, hash, made_)) return made_;
     tokenizer_.model_->tokenize(view, made_);
     cache_->put(view, hash, made_);
@@ -78,10 +81,25 @@ class PipelineTokenizer::PieceEncoder {
   }
 
  private:
+  // Hashes some pieces at once, among them `index`, so that the cache fetches their places side by side.
+  void hash_pieces(size_t index) {
+    const bool backward = index < hashed_begin_;
+    hashed_begin_ = backward && index >= hashes_.size() ? index + 1 - hashes_.size() : backward ? 0 : index;
+    hashed_end_ = std::min(hashed_begin_ + hashes_.size(), pieces_.list.size());
+    for (size_t i = hashed_begin_; i < hashed_end_; ++i) {
+      const uint64_t hash = hash_bytes(pieces_.view(pieces_.list[i]));
+      hashes_[i - hashed_begin_] = hash;
+      cache_->fetch(hash);
+    }
+  }
+
   const PipelineTokenizer& tokenizer_;
   const Pieces& pieces_;
   std::unique_ptr<WordCache> cache_;
   std::vector<PieceToken> made_;
+  std::array<uint64_t, 32> hashes_;  // of pieces [hashed_begin_, hashed_end_)
+  size_t hashed_begin_ = 0;
+  size_t hashed_end_ = 0;
 };
 
 Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
@@ -90,8 +108,6 @@ Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
   Pieces pieces = added_.find(AlignedText(request.text, tracked ? Tracking::on : Tracking::off), normalizer_.get());
   if (pre_tokenizer_) pre_tokenizer_->split(pieces);
 
-  Encoding encoding;
-  encoding.ids.reserve(pieces.list.size() + pieces.list.size() / 2 + 2);
   PieceEncoder encoder(*this, pieces);
   // The reference gives the model no more pieces than truncation needs and forgets the others, which shows in the
   // windows that are left over. It looks at the count after pieces that the model sees, not after added tokens.
@@ -101,19 +117,27 @@ Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
     first = end;
     for (size_t count = 0; first > 0;) {
       const Piece& piece = pieces.list[--first];
-      count += encoder.tokens(piece).size();
+      count += encoder.tokens(first).size();
       if (piece.token == Piece::open && count >= *request.enough) break;
     }
   } else if (request.enough) {
     for (size_t count = 0, word = 0; word < end; ++word) {
       const Piece& piece = pieces.list[word];
-      count += encoder.tokens(piece).size();
+      count += encoder.tokens(word).size();
       if (piece.token == Piece::open && count >= *request.enough) end = word + 1;
     }
   }
+  Encoding encoding;
+  const size_t expected = (end - first) * 2 + 2;  // a few more than there mostly are, special ones too
+  encoding.ids.reserve(expected);
+  if (detailed) {
+    encoding.tokens.reserve(expected);
+    encoding.offsets.reserve(expected);
+    encoding.word_ids.reserve(expected);
+  }
   for (size_t word = first; word < end; ++word) {
     const Piece& piece = pieces.list[word];
-    for (const PieceToken& token : encoder.tokens(piece)) {
+    for (const PieceToken& token : encoder.tokens(word)) {
       encoding.ids.push_back(token.id);
       if (!detailed) continue;
       const std::string_view view = pieces.view(piece);
@@ -123,9 +147,13 @@ Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
     }
   }
   if (request.detail == EncodeDetail::ids) return encoding;
-  encoding.type_ids.assign(encoding.size(), request.type_id);
-  encoding.attention_mask.assign(encoding.size(), 1);
-  encoding.special_tokens_mask.assign(encoding.size(), 0);
+  const auto fill = [&](std::vector<int32_t>& values, int32_t value) {
+    values.reserve(encoding.size() + 2);
+    values.assign(encoding.size(), value);
+  };
+  fill(encoding.type_ids, request.type_id);
+  fill(encoding.attention_mask, 1);
+  fill(encoding.special_tokens_mask, 0);
   return encoding;
 }
 

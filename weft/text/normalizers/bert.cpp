@@ -45,7 +45,7 @@ AlignedText BertNormalizer::normalize(AlignedText text) const {
     return text;
   }
   if (clean_ || ideographs_) {
-    text = map_characters(text, [&](char32_t value, auto&& put) {
+    text = map_characters(text, is_printable, [&](char32_t value, auto&& put) {
       if (clean_ && is_dropped(value)) return;
       const bool apart = ideographs_ && is_ideograph(value);
       if (apart) put(U' ');
@@ -54,12 +54,12 @@ AlignedText BertNormalizer::normalize(AlignedText text) const {
     });
   }
   if (strip_accents_) {
-    text = map_characters(normal_form(text, NormalForm::nfd), [](char32_t value, auto&& put) {
+    text = map_characters(normal_form(text, NormalForm::nfd), is_any, [](char32_t value, auto&& put) {
       if (!is_bert_accent(value)) put(value);
     });
   }
   if (!lowercase_) return text;
-  return map_characters(text, [](char32_t value, auto&& put) {
+  return map_characters(text, is_not_capital, [](char32_t value, auto&& put) {
     const LowerCase lower = to_lower(value);
     put(lower.first);
     if (lower.second != 0) put(lower.second);

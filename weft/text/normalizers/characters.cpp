@@ -32,7 +32,7 @@ AlignedText LowercaseNormalizer::normalize(AlignedText text) const {
     text.map_bytes([](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c; });
     return text;
   }
-  return map_characters(text, [](char32_t value, auto&& put) {
+  return map_characters(text, is_not_capital, [](char32_t value, auto&& put) {
     const LowerCase lower = to_lower(value);
     put(lower.first);
     if (lower.second != 0) put(lower.second);
@@ -41,7 +41,7 @@ AlignedText LowercaseNormalizer::normalize(AlignedText text) const {
 
 AlignedText StripAccentsNormalizer::normalize(AlignedText text) const {
   if (is_ascii(text.text())) return text;
-  return map_characters(text, [](char32_t value, auto&& put) {
+  return map_characters(text, is_any, [](char32_t value, auto&& put) {
     if (!is_accent(value)) put(value);
   });
 }
@@ -71,7 +71,7 @@ AlignedText StripNormalizer::normalize(AlignedText text) const {
 }
 
 AlignedText NmtNormalizer::normalize(AlignedText text) const {
-  return map_characters(text, [](char32_t value, auto&& put) {
+  return map_characters(text, is_printable, [](char32_t value, auto&& put) {
     if (!is_dropped_by_nmt(value)) put(is_blank_for_nmt(value) ? U' ' : value);
   });
 }
