@@ -12,7 +12,7 @@ import sys
 
 import torch
 
-from goldens import layers, operations, selfcheck, training
+from goldens import functional, layers, operations, selfcheck, training
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens"
 
@@ -25,7 +25,7 @@ def main():
     torch.set_num_threads(1)  # one order of summation
     selfcheck.check_reference()
     files = {}
-    for module in (operations, layers, training):
+    for module in (operations, functional, layers, training):
         for case in module.cases():
             path = arguments.out / f"{case.name}.safetensors"
             if path in files:

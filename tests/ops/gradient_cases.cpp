@@ -3,14 +3,18 @@
 #include "tests/ops/gradient_check.h"
 #include "weft/ops/activation.h"
 #include "weft/ops/add.h"
+#include "weft/ops/append_row.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/cross_entropy.h"
 #include "weft/ops/dropout.h"
 #include "weft/ops/embedding.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_attention.h"
+#include "weft/ops/multi_head_attention.h"
 #include "weft/ops/norm.h"
 #include "weft/ops/rotary.h"
+#include "weft/ops/rows.h"
+#include "weft/ops/scaled_dot_product_attention.h"
 #include "weft/ops/scored_attention.h"
 
 namespace weft::testing {
@@ -257,6 +261,65 @@ void add_linear_attention_cases(std::vector<GradientCase>& cases) {
                    }});
 }
 
+void add_functional_cases(std::vector<GradientCase>& cases) {
+  cases.push_back({"rows", {{6, 3}}, [](Context& ctx, const Inputs& in) {
+                     // Parts that overlap, and rows that no part has.
+                     return ops::add(ctx, ops::rows(ctx, in[0], 1, 4), ops::rows(ctx, in[0], 2, 5));
+                   }});
+  cases.push_back({"append_row", {{2, 3, 4}, {4}}, [](Context& ctx, const Inputs& in) {
+                     return ops::append_row(ctx, ops::append_row(ctx, in[0], in[1]), {});
+                   }});
+  const Tensor numbers = random_tensor({2, 1, 3, 4}, 21);
+  for (const bool additive : {false, true}) {
+    for (const double dropout : {0.0, 0.3}) {
+      const ops::ScaledDotProductOptions options{.attn_mask = additive ? numbers : allowed_mask({3, 4}),
+                                                 .dropout_p = dropout,
+                                                 .scale = 0.6f,
+                                                 .enable_gqa = true};
+      cases.push_back(
+          {fmt::format("scaled_dot_product_{}{}", additive ? "additive" : "masked", dropout > 0 ? "_dropout" : ""),
+           {{2, 4, 3, 5}, {2, 2, 4, 5}, {2, 2, 4, 6}},
+           [=](Context& ctx, const Inputs& in) {
+             return ops::scaled_dot_product_attention(ctx, in[0], in[1], in[2], options).output;
+           },
+           dropout > 0});
+    }
+  }
+  for (const bool additive : {false, true}) {
+    const Tensor mask = additive ? random_tensor({4, 4}, 22) : Tensor();
+    cases.push_back({additive ? "scaled_dot_product_one_source_additive" : "scaled_dot_product_one_source",
+                     {{2, 3, 4, 5}},
+                     [=](Context& ctx, const Inputs& in) {
+                       return ops::scaled_dot_product_attention(ctx, in[0], in[0], in[0],
+                                                                {.attn_mask = mask, .is_causal = true})
+                           .output;
+                     }});
+    cases.push_back(
+        {additive ? "multi_head_additive" : "multi_head",
+         {{2, 4, 6}, {18, 6}, {18}, {6, 6}, {6}},
+         [=](Context& ctx, const Inputs& in) {
+           const ops::MultiHeadWeights weights{
+               .in_proj_weight = in[1], .in_proj_bias = in[2], .out_proj_weight = in[3], .out_proj_bias = in[4]};
+           return ops::multi_head_attention(ctx, in[0], in[0], in[0], weights,
+                                            {.num_heads = 2, .attn_mask = mask, .is_causal = true})
+               .output;
+         }});
+  }
+  cases.push_back({"multi_head_separate",
+                   {{2, 3, 6}, {2, 4, 5}, {2, 4, 7}, {6, 6}, {6, 5}, {6, 7}, {6, 6}, {1, 1, 6}, {1, 1, 6}},
+                   [=](Context& ctx, const Inputs& in) {
+                     const ops::MultiHeadWeights weights{.q_proj_weight = in[3],
+                                                         .k_proj_weight = in[4],
+                                                         .v_proj_weight = in[5],
+                                                         .bias_k = in[7],
+                                                         .bias_v = in[8],
+                                                         .out_proj_weight = in[6]};
+                     return ops::multi_head_attention(ctx, in[0], in[1], in[2], weights,
+                                                      {.num_heads = 2, .add_zero_attn = true})
+                         .output;
+                   }});
+}
+
 }  // namespace
 
 std::vector<GradientCase> gradient_cases() {
@@ -268,6 +331,7 @@ std::vector<GradientCase> gradient_cases() {
   add_attention_cases(cases);
   add_scored_attention_cases(cases);
   add_linear_attention_cases(cases);
+  add_functional_cases(cases);
   return cases;
 }
 

@@ -55,7 +55,8 @@ ScoredHead<float> begin_head(const ScoredAttention& call, const AttentionHead& h
   const auto scores = static_cast<size_t>(segment.q_length * segment.k_length);
   scratch.soft.resize(scores);
   scratch.weights.resize(scores);
-  ScoredHead<float> result{head, call.rule, terms_of(call.terms), scratch.q.data(), scratch.k.data(), scratch.v.data()};
+  const ScoredHead<float> result{
+      head, call.rule, terms_of(call.terms), call.additive, scratch.q.data(), scratch.k.data(), scratch.v.data()};
   portable::scored_weights(result, scratch.soft.data(), scratch.weights.data());
   return result;
 }
@@ -69,7 +70,7 @@ void for_each_head(const ScoredAttention& call, int64_t kv_head, Scratch& scratc
   for (size_t s = 0; s < problem.segments.size(); ++s) {
     const AttentionSegment& segment = problem.segments[s];
     load(call.k, segment.k_begin, segment.k_length, kv_head, problem.head_dim, scratch.k);
-    load(call.v, segment.k_begin, segment.k_length, kv_head, problem.head_dim, scratch.v);
+    load(call.v, segment.k_begin, segment.k_length, kv_head, portable::value_dim_of(problem), scratch.v);
     for (int64_t h = 0; h < group; ++h) {
       body(AttentionHead{problem, longest, static_cast<int64_t>(s), kv_head * group + h}, h);
     }
@@ -94,7 +95,7 @@ struct TablePart {
 }  // namespace
 
 void scored_attention_forward(const ScoredAttention& call, const MutableHeads& output, float* weights) {
-  const int64_t e = call.problem.head_dim;
+  const int64_t value_dim = portable::value_dim_of(call.problem);
   parallel_tasks(call.problem.kv_heads, [&](int64_t kv_head) {
     Scratch scratch;
     for_each_head(call, kv_head, scratch, [&](const AttentionHead& head, int64_t) {
@@ -108,9 +109,9 @@ void scored_attention_forward(const ScoredAttention& call, const MutableHeads& o
             std::copy_n(&scratch.weights[static_cast<size_t>(i * segment.k_length)], segment.k_length, row);
         }
       }
-      scratch.output.resize(scratch.q.size());
+      scratch.output.resize(static_cast<size_t>(segment.q_length * value_dim));
       portable::scored_output(scored, scratch.weights.data(), scratch.output.data());
-      store(scratch.output, segment.q_begin, segment.q_length, head.head, e, output);
+      store(scratch.output, segment.q_begin, segment.q_length, head.head, value_dim, output);
     });
   });
 }
@@ -118,22 +119,23 @@ void scored_attention_forward(const ScoredAttention& call, const MutableHeads& o
 void scored_attention_backward(const ScoredAttention& call, const ConstHeads& d_output,
                                const ScoredAttentionGradients& gradients) {
   const AttentionProblem& problem = call.problem;
-  const int64_t e = problem.head_dim, group = problem.heads / problem.kv_heads;
-  const auto relative = static_cast<size_t>((2 * call.terms.max_distance + 1) * e);
+  const int64_t e = problem.head_dim, value_dim = portable::value_dim_of(problem);
+  const int64_t group = problem.heads / problem.kv_heads;
+  const auto relative_rows = static_cast<size_t>(2 * call.terms.max_distance + 1);
   const int64_t buckets = call.terms.bucket_of.empty()
                               ? 0
                               : 1 + *std::max_element(call.terms.bucket_of.begin(), call.terms.bucket_of.end());
   std::vector<TablePart> parts(static_cast<size_t>(problem.kv_heads));
   parallel_tasks(problem.kv_heads, [&](int64_t kv_head) {
     TablePart& part = parts[static_cast<size_t>(kv_head)];
-    if (gradients.relative_keys != nullptr) part.keys.assign(relative, 0.0f);
-    if (gradients.relative_values != nullptr) part.values.assign(relative, 0.0f);
+    if (gradients.relative_keys != nullptr) part.keys.assign(relative_rows * static_cast<size_t>(e), 0.0f);
+    if (gradients.relative_values != nullptr) part.values.assign(relative_rows * static_cast<size_t>(value_dim), 0.0f);
     if (gradients.bucket_bias != nullptr) part.bias.assign(static_cast<size_t>(buckets * problem.heads), 0.0f);
     Scratch scratch;
     for_each_head(call, kv_head, scratch, [&](const AttentionHead& head, int64_t number) {
       const AttentionSegment& segment = head.segment();
       const ScoredHead<float> scored = begin_head(call, head, scratch);
-      load(d_output, segment.q_begin, segment.q_length, head.head, e, scratch.d_output);
+      load(d_output, segment.q_begin, segment.q_length, head.head, value_dim, scratch.d_output);
       scratch.dq.assign(scratch.q.size(), 0.0f);
       if (number == 0) {
         scratch.dk.assign(scratch.k.size(), 0.0f);
@@ -144,7 +146,7 @@ void scored_attention_backward(const ScoredAttention& call, const ConstHeads& d_
       store(scratch.dq, segment.q_begin, segment.q_length, head.head, e, gradients.dq);
       if (number + 1 < group) return;
       store(scratch.dk, segment.k_begin, segment.k_length, kv_head, e, gradients.dk);
-      store(scratch.dv, segment.k_begin, segment.k_length, kv_head, e, gradients.dv);
+      store(scratch.dv, segment.k_begin, segment.k_length, kv_head, value_dim, gradients.dv);
     });
   });
   for (const TablePart& part : parts) {

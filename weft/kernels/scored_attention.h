@@ -16,8 +16,8 @@ enum class WeightRule { softmax, hard };
 // the keys before the first query) and 0 otherwise:
 //   score_ij = scale · q_i·(k_j + K[c]) − slope_h · |j − p_i| + B[bucket(j − p_i), h]
 //   output_i = Σ_j weight_ij (v_j + V[c]),   c = clip(j − p_i, −max_distance, max_distance) + max_distance
-// K and V (2 · max_distance + 1, head_dim): Shaw et al. 2018; slopes: ALiBi (Press et al. 2022); B (buckets, heads):
-// T5 (Raffel et al. 2020). Null where not used.
+// K (2 · max_distance + 1, head_dim) and V (…, value_dim): Shaw et al. 2018; slopes: ALiBi (Press et al. 2022); B
+// (buckets, heads): T5 (Raffel et al. 2020). Null where not used.
 struct DistanceTerms {
   const float* relative_keys = nullptr;
   const float* relative_values = nullptr;
@@ -28,13 +28,23 @@ struct DistanceTerms {
   int64_t bucket_zero = 0;
 };
 
+// Numbers added to the scores: element (segment s, head h, query i, key j) at data[s·segment_stride + h·head_stride +
+// i·query_stride + j]; strides may be 0. −∞: may not attend. Null: nothing is added.
+struct AdditiveMask {
+  const float* data = nullptr;
+  int64_t segment_stride = 0;
+  int64_t head_stride = 0;
+  int64_t query_stride = 0;
+};
+
 // Attention by its scores, one head of one sequence after the other: never more than q × k numbers of one of them per
 // thread. Everything else as kernels::AttentionForward. Threads share out the key/value heads, so the result does not
 // depend on their number.
 struct ScoredAttention {
-  AttentionProblem problem{};  // value_dim is head_dim
+  AttentionProblem problem{};
   WeightRule rule = WeightRule::softmax;
   DistanceTerms terms{};
+  AdditiveMask additive{};
   ConstHeads q{}, k{}, v{};
 };
 

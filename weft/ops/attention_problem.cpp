@@ -44,18 +44,11 @@ void set_allowed(AttentionProblem& problem, const SavedAttention& saved) {
   if (!allowed.defined()) return;
   require(allowed.dtype() == DType::boolean || allowed.dtype() == DType::u8,
           "attention: the mask is boolean (true = may attend), got {}", name_of(allowed.dtype()));
-  require(allowed.is_contiguous() && (allowed.rank() == 2 || allowed.rank() == 4),
-          "attention: the mask has shape (q, k) or (b or 1, h or 1, q, k), got {}", allowed.shape());
-  require(allowed.dim(-2) >= saved.max_q && allowed.dim(-1) >= saved.max_k,
-          "attention: the mask {} is smaller than {} queries × {} keys", allowed.shape(), saved.max_q, saved.max_k);
+  const MaskStrides strides = mask_strides(allowed, saved);
   problem.allowed = reinterpret_cast<const uint8_t*>(allowed.raw());
-  problem.allowed_query_stride = allowed.stride(-2);
-  if (allowed.rank() == 2) return;
-  const auto b = static_cast<int64_t>(saved.segments.size());
-  require((allowed.dim(0) == 1 || allowed.dim(0) == b) && (allowed.dim(1) == 1 || allowed.dim(1) == problem.heads),
-          "attention: the mask {} fits neither {} sequences nor {} heads", allowed.shape(), b, problem.heads);
-  problem.allowed_segment_stride = allowed.dim(0) == 1 ? 0 : allowed.stride(0);
-  problem.allowed_head_stride = allowed.dim(1) == 1 ? 0 : allowed.stride(1);
+  problem.allowed_segment_stride = strides.segment;
+  problem.allowed_head_stride = strides.head;
+  problem.allowed_query_stride = strides.query;
 }
 
 bool same_edge(const GradientEdge& a, const GradientEdge& b) { return a.slot == b.slot && a.parameter == b.parameter; }
@@ -72,6 +65,20 @@ SourceGradient make_gradient(BackwardPass& pass, const Variable& source) {
 }
 
 }  // namespace
+
+MaskStrides mask_strides(const Tensor& mask, const SavedAttention& saved) {
+  require(mask.is_contiguous() && (mask.rank() == 2 || mask.rank() == 4),
+          "attention: the mask has shape (q, k) or (b or 1, h or 1, q, k), got {}", mask.shape());
+  require(mask.dim(-2) >= saved.max_q && mask.dim(-1) >= saved.max_k,
+          "attention: the mask {} is smaller than {} queries × {} keys", mask.shape(), saved.max_q, saved.max_k);
+  if (mask.rank() == 2) return {.query = mask.stride(0)};
+  const auto b = static_cast<int64_t>(saved.segments.size());
+  require((mask.dim(0) == 1 || mask.dim(0) == b) && (mask.dim(1) == 1 || mask.dim(1) == saved.problem.heads),
+          "attention: the mask {} fits neither {} sequences nor {} heads", mask.shape(), b, saved.problem.heads);
+  return {.segment = mask.dim(0) == 1 ? 0 : mask.stride(0),
+          .head = mask.dim(1) == 1 ? 0 : mask.stride(1),
+          .query = mask.stride(2)};
+}
 
 std::vector<SourceGradient> make_gradients(BackwardPass& pass, const SavedAttention& saved,
                                            std::array<size_t, 3>& where) {

@@ -31,6 +31,15 @@ int64_t covered_rows(const std::vector<kernels::AttentionSegment>& segments, boo
 SavedAttention describe_attention(Context& ctx, const std::array<HeadsSource, 3>& sources, const Mask& mask,
                                   const AttentionOptions& options);
 
+// Where a mask (q, k) or (b or 1, h or 1, q, k) keeps the numbers of a problem: element (segment s, head h, query i,
+// key j) at s · segment + h · head + i · query + j. weft::Error if the shape does not fit.
+struct MaskStrides {
+  int64_t segment = 0;
+  int64_t head = 0;
+  int64_t query = 0;
+};
+MaskStrides mask_strides(const Tensor& mask, const SavedAttention& saved);
+
 template <typename View, typename T>
 View heads_at(T& tensor, int64_t column, int64_t head_dim) {
   View view = heads_view(tensor, head_dim);

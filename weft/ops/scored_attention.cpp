@@ -37,6 +37,15 @@ void check(const AttentionScoring& scoring, const AttentionOptions& options) {
   require(!scoring.bucket_bias.defined() || scoring.bucket_bias.dim(0) == scoring.buckets.buckets,
           "attention: the bucket bias has {} rows, there are {} buckets", scoring.bucket_bias.shape(),
           scoring.buckets.buckets);
+  require(!scoring.additive.defined() || scoring.additive.dtype() == DType::f32,
+          "attention: the additive mask is f32, got {}", name_of(scoring.additive.dtype()));
+}
+
+kernels::AdditiveMask additive_of(const SavedScoring& saved) {
+  const Tensor& additive = saved.scoring.additive;
+  if (!additive.defined()) return {};
+  const MaskStrides strides = mask_strides(additive, saved.attention);
+  return {additive.data<float>(), strides.segment, strides.head, strides.query};
 }
 
 kernels::ScoredAttention call_of(const SavedScoring& saved) {
@@ -51,6 +60,7 @@ kernels::ScoredAttention call_of(const SavedScoring& saved) {
   kernels::ScoredAttention call{.problem = attention.problem,
                                 .rule = saved.scoring.rule,
                                 .terms = {},
+                                .additive = additive_of(saved),
                                 .q = source(0),
                                 .k = source(1),
                                 .v = source(2)};

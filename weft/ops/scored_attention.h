@@ -30,11 +30,13 @@ struct AttentionScoring {
   Tensor slopes{};                              // (heads) f32; undefined: none
   Variable bucket_bias{};                       // (buckets, heads), f32; undefined: none
   DistanceBuckets buckets{};
+  // (q, k) or (b or 1, h or 1, q, k), f32: added to the scores, −∞ = may not attend. A constant; undefined: none.
+  Tensor additive{};
 };
 
-// ops::attention() with these scores: relative positions (Shaw et al. 2018), ALiBi, T5's bias, hard attention. The
-// explicit path: it holds the q × k weights of one head of one sequence per thread at a time, and computes them again
-// in backward.
+// ops::attention() with these scores: relative positions (Shaw et al. 2018), ALiBi, T5's bias, hard attention,
+// numbers of the caller's own. The explicit path: it holds the q × k weights of one head of one sequence per thread at
+// a time, and computes them again in backward.
 AttentionOutput scored_attention(Context& ctx, const HeadsSource& query, const HeadsSource& key,
                                  const HeadsSource& value, const Mask& mask, const AttentionOptions& options,
                                  const AttentionScoring& scoring);
