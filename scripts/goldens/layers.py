@@ -116,6 +116,7 @@ def attention_cases():
                          lengths=(9, 1, 6))
     yield attention_case("linear_causal_chunks", b=1, q=70, attention_weights="linear", heads=2, kv_heads=1,
                          head_dim=12, causal=True)
+    yield attention_case("linear_allowed", b=2, q=6, attention_weights="linear", allowed_shape=(2, 1, 6, 6))
     yield attention_case("linear_cross_lengths", b=3, q=4, k=9, attention_weights="linear", k_lengths=(9, 1, 6))
     yield attention_case("cross", b=2, q=4, k=9)
     yield attention_case("cross_lengths", b=3, q=4, k=9, kv_heads=2, k_lengths=(9, 1, 6))

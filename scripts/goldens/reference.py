@@ -122,7 +122,8 @@ def linear_attention(q, k, v, allowed=None):
     weights = torch.einsum("bqhe,bkhe->bhqk", F.elu(q) + 1, F.elu(k) + 1)
     if allowed is not None:
         weights = weights * allowed
-    weights = weights / weights.sum(-1, keepdim=True)
+    total = weights.sum(-1, keepdim=True)
+    weights = weights / torch.where(total > 0, total, torch.ones_like(total))
     return torch.einsum("bhqk,bkhe->bqhe", weights, v), weights
 
 

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "tests/kernels/comparison.h"
-#include "weft/kernels/portable/linear_attention.h"
+#include "weft/base/rng.h"
+#include "weft/kernels/portable/masked_linear_attention.h"
 
 namespace weft::kernels {
 namespace {
@@ -16,6 +17,7 @@ struct GradientCase {
   int64_t kv_heads = 2;
   int64_t value_dim = 3;
   bool causal = false;
+  bool masked = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const GradientCase& c) { return out << c.name; }
@@ -33,12 +35,24 @@ class LinearAttentionGradient : public testing::TestWithParam<GradientCase> {};
 TEST_P(LinearAttentionGradient, IsTheDerivative) {
   const GradientCase& c = GetParam();
   const int64_t e = c.value_dim;
-  const AttentionProblem problem{.segments = c.segments,
-                                 .heads = c.heads,
-                                 .kv_heads = c.kv_heads,
-                                 .head_dim = head_dim,
-                                 .value_dim = e,
-                                 .causal = c.causal};
+  AttentionProblem problem{.segments = c.segments,
+                           .heads = c.heads,
+                           .kv_heads = c.kv_heads,
+                           .head_dim = head_dim,
+                           .value_dim = e,
+                           .causal = c.causal};
+  const portable::LongestLengths longest = portable::longest_lengths(problem);
+  std::vector<uint8_t> allowed(static_cast<size_t>(rows * rows));
+  for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = i / rows != 1 && Rng{5, 5}.bernoulli(0.7, i);
+  if (c.masked) {
+    problem.allowed = allowed.data();
+    problem.allowed_query_stride = rows;
+  }
+  const auto for_each_head = [&](const auto& body) {
+    for (int64_t i = 0; i < static_cast<int64_t>(c.segments.size()) * c.kv_heads; ++i) {
+      body(i / c.kv_heads, i % c.kv_heads);
+    }
+  };
   std::vector<double> q = widen(random_floats(rows * c.heads * head_dim, 1));
   std::vector<double> k = widen(random_floats(rows * c.kv_heads * head_dim, 2));
   std::vector<double> v = widen(random_floats(rows * c.kv_heads * e, 3));
@@ -48,32 +62,40 @@ TEST_P(LinearAttentionGradient, IsTheDerivative) {
     return heads_of(array.data(), heads, dim);
   };
   const auto value = [&] {
-    portable::linear_attention_forward(
-        portable::LinearAttentionForward<double, double>{.problem = problem,
-                                                         .q = const_heads(q, c.heads, head_dim),
-                                                         .k = const_heads(k, c.kv_heads, head_dim),
-                                                         .v = const_heads(v, c.kv_heads, e),
-                                                         .output = heads_of(output.data(), c.heads, e),
-                                                         .denominators = denominators.data(),
-                                                         .denominator_stride = rows});
+    const portable::LinearAttentionForward<double, double> call{.problem = problem,
+                                                                .q = const_heads(q, c.heads, head_dim),
+                                                                .k = const_heads(k, c.kv_heads, head_dim),
+                                                                .v = const_heads(v, c.kv_heads, e),
+                                                                .output = heads_of(output.data(), c.heads, e),
+                                                                .denominators = denominators.data(),
+                                                                .denominator_stride = rows};
+    if (c.masked) {
+      for_each_head([&](int64_t s, int64_t h) { portable::masked_linear_attention_forward(call, longest, s, h); });
+    } else {
+      portable::linear_attention_forward(call);
+    }
     double sum = 0.0;
     for (size_t i = 0; i < output.size(); ++i) sum += output[i] * d_output[i];
     return sum;
   };
   value();
   std::vector<double> dq(q.size()), dk(k.size()), dv(v.size());
-  portable::linear_attention_backward(
-      portable::LinearAttentionBackward<double>{.problem = problem,
-                                                .q = const_heads(q, c.heads, head_dim),
-                                                .k = const_heads(k, c.kv_heads, head_dim),
-                                                .v = const_heads(v, c.kv_heads, e),
-                                                .output = const_heads(output, c.heads, e),
-                                                .d_output = const_heads(d_output, c.heads, e),
-                                                .denominators = denominators.data(),
-                                                .denominator_stride = rows,
-                                                .dq = heads_of(dq.data(), c.heads, head_dim),
-                                                .dk = heads_of(dk.data(), c.kv_heads, head_dim),
-                                                .dv = heads_of(dv.data(), c.kv_heads, e)});
+  const portable::LinearAttentionBackward<double> call{.problem = problem,
+                                                       .q = const_heads(q, c.heads, head_dim),
+                                                       .k = const_heads(k, c.kv_heads, head_dim),
+                                                       .v = const_heads(v, c.kv_heads, e),
+                                                       .output = const_heads(output, c.heads, e),
+                                                       .d_output = const_heads(d_output, c.heads, e),
+                                                       .denominators = denominators.data(),
+                                                       .denominator_stride = rows,
+                                                       .dq = heads_of(dq.data(), c.heads, head_dim),
+                                                       .dk = heads_of(dk.data(), c.kv_heads, head_dim),
+                                                       .dv = heads_of(dv.data(), c.kv_heads, e)};
+  if (c.masked) {
+    for_each_head([&](int64_t s, int64_t h) { portable::MaskedLinearBackward(call, longest, s, h).run(); });
+  } else {
+    portable::linear_attention_backward(call);
+  }
   // Relative to the largest element: central differences in double err by step² and by rounding / step, both near
   // 1e-10.
   EXPECT_LT(relative_error(dq, numeric_gradient(q, value)), 1e-8);
@@ -91,6 +113,12 @@ INSTANTIATE_TEST_SUITE_P(
                     GradientCase{.name = "padded", .segments = {{0, 4, 0, 2}, {4, 5, 4, 0}}},
                     GradientCase{.name = "grouped", .segments = {{0, 9, 0, 9}}, .heads = 4},
                     GradientCase{.name = "multi_query", .segments = {{0, 9, 0, 9}}, .heads = 3, .kv_heads = 1},
+                    GradientCase{.name = "masked", .segments = {{0, 9, 0, 9}}, .masked = true},
+                    GradientCase{.name = "masked_grouped",
+                                 .segments = {{0, 5, 0, 4}, {5, 4, 4, 5}},
+                                 .heads = 4,
+                                 .causal = true,
+                                 .masked = true},
                     GradientCase{.name = "value_dim", .segments = {{0, 7, 0, 8}}, .value_dim = 2, .causal = true}),
     [](const auto& info) { return info.param.name; });
 

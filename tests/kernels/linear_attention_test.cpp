@@ -15,7 +15,7 @@
 #include "tests/kernels/heads_array.h"
 #include "tests/support/message_of.h"
 #include "weft/base/error.h"
-#include "weft/kernels/portable/linear_attention.h"
+#include "weft/kernels/portable/masked_linear_attention.h"
 
 namespace weft::kernels {
 namespace {
@@ -31,6 +31,7 @@ struct Case {
   int64_t head_dim = 16;
   int64_t value_dim = 0;
   bool causal = false;
+  bool masked = false;  // by a boolean mask, other for each segment and head, under which query 0 sees nothing
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
@@ -64,6 +65,7 @@ std::vector<Case> cases() {
       {.name = "padded", .segments = padded_segments()},
       {.name = "more_keys", .segments = equal_segments(2, 50, 171)},
       {.name = "more_queries", .segments = equal_segments(2, 171, 50)},
+      {.name = "masked", .segments = {{0, 40, 0, 40}, {40, 3, 40, 9}}, .heads = 4, .head_dim = 20, .masked = true},
   };
   std::vector<Case> all;
   for (const Case& c : both) {
@@ -98,6 +100,17 @@ struct Trial {
                .head_dim = c.head_dim,
                .value_dim = c.value_dim,
                .causal = c.causal};
+    if (!c.masked) return;
+    const portable::LongestLengths longest = portable::longest_lengths(problem);
+    allowed.resize(c.segments.size() * static_cast<size_t>(c.heads * longest.q * longest.k));
+    for (size_t i = 0; i < allowed.size(); ++i) {
+      const bool first_query = static_cast<int64_t>(i) / longest.k % longest.q == 0;
+      allowed[i] = !first_query && Rng{5, 5}.bernoulli(0.6, i);
+    }
+    problem.allowed = allowed.data();
+    problem.allowed_query_stride = longest.k;
+    problem.allowed_head_stride = longest.q * longest.k;
+    problem.allowed_segment_stride = c.heads * longest.q * longest.k;
   }
 
   LinearAttention call() const { return {.problem = problem, .q = q.view(), .k = k.view(), .v = v.view()}; }
@@ -124,6 +137,7 @@ struct Trial {
 
   Case config;
   AttentionProblem problem;
+  std::vector<uint8_t> allowed;
   HeadsArray<T> q{0, 1, 1}, k{0, 1, 1}, v{0, 1, 1}, d_output{0, 1, 1}, output{0, 1, 1}, dq{0, 1, 1}, dk{0, 1, 1},
       dv{0, 1, 1};
   int64_t stride = 0;
@@ -135,34 +149,42 @@ struct Expected {
   std::vector<double> denominators;
 };
 
-// The recurrence in double.
+// The recurrence in double, or, under a boolean mask, all pairs.
 template <typename T>
 Expected expected_of(const Trial<T>& run) {
   const auto q = run.q.template to<double>(), k = run.k.template to<double>(), v = run.v.template to<double>();
   const auto d_output = run.d_output.template to<double>();
   Expected expected{run.output.template to<double>(), run.dq.template to<double>(), run.dk.template to<double>(),
                     run.dv.template to<double>(), widen(run.denominators)};
-  portable::linear_attention_forward(
-      portable::LinearAttentionForward<double, double>{.problem = run.problem,
-                                                       .q = q.oracle_view(),
-                                                       .k = k.oracle_view(),
-                                                       .v = v.oracle_view(),
-                                                       .output = expected.output.oracle_view(),
-                                                       .denominators = expected.denominators.data(),
-                                                       .denominator_stride = run.stride});
-  const auto output = std::as_const(expected.output).oracle_view();
-  portable::linear_attention_backward(
-      portable::LinearAttentionBackward<double>{.problem = run.problem,
-                                                .q = q.oracle_view(),
-                                                .k = k.oracle_view(),
-                                                .v = v.oracle_view(),
-                                                .output = output,
-                                                .d_output = d_output.oracle_view(),
-                                                .denominators = expected.denominators.data(),
-                                                .denominator_stride = run.stride,
-                                                .dq = expected.dq.oracle_view(),
-                                                .dk = expected.dk.oracle_view(),
-                                                .dv = expected.dv.oracle_view()});
+  const portable::LinearAttentionForward<double, double> forward{.problem = run.problem,
+                                                                 .q = q.oracle_view(),
+                                                                 .k = k.oracle_view(),
+                                                                 .v = v.oracle_view(),
+                                                                 .output = expected.output.oracle_view(),
+                                                                 .denominators = expected.denominators.data(),
+                                                                 .denominator_stride = run.stride};
+  const portable::LinearAttentionBackward<double> backward{.problem = run.problem,
+                                                           .q = q.oracle_view(),
+                                                           .k = k.oracle_view(),
+                                                           .v = v.oracle_view(),
+                                                           .output = std::as_const(expected.output).oracle_view(),
+                                                           .d_output = d_output.oracle_view(),
+                                                           .denominators = expected.denominators.data(),
+                                                           .denominator_stride = run.stride,
+                                                           .dq = expected.dq.oracle_view(),
+                                                           .dk = expected.dk.oracle_view(),
+                                                           .dv = expected.dv.oracle_view()};
+  if (!run.config.masked) {
+    portable::linear_attention_forward(forward);
+    portable::linear_attention_backward(backward);
+    return expected;
+  }
+  const portable::LongestLengths longest = portable::longest_lengths(run.problem);
+  for (int64_t i = 0; i < static_cast<int64_t>(run.config.segments.size()) * run.config.kv_heads; ++i) {
+    const int64_t segment = i / run.config.kv_heads, kv_head = i % run.config.kv_heads;
+    portable::masked_linear_attention_forward(forward, longest, segment, kv_head);
+    portable::MaskedLinearBackward(backward, longest, segment, kv_head).run();
+  }
   return expected;
 }
 
@@ -170,14 +192,18 @@ Expected expected_of(const Trial<T>& run) {
 HeadsArray<double> quadratic_output(const Trial<double>& run) {
   HeadsArray<double> output = run.output;
   const auto feature = [](double x) { return x > 0.0 ? x + 1.0 : std::exp(x); };
-  for (const AttentionSegment& s : run.config.segments) {
+  const portable::LongestLengths longest = portable::longest_lengths(run.problem);
+  for (size_t segment = 0; segment < run.config.segments.size(); ++segment) {
+    const AttentionSegment& s = run.config.segments[segment];
     for (int64_t h = 0; h < run.config.heads; ++h) {
+      const portable::AttentionHead head{run.problem, longest, static_cast<int64_t>(segment), h};
       const int64_t kv = h / (run.config.heads / run.config.kv_heads);
       for (int64_t i = 0; i < s.q_length; ++i) {
         std::vector<double> sum(static_cast<size_t>(output.dim));
         double total = 0.0;
         for (int64_t j = 0; j < s.k_length; ++j) {
           if (run.config.causal && j > i + s.k_length - s.q_length) continue;
+          if (run.config.masked && run.allowed[static_cast<size_t>(head.element(i, j))] == 0) continue;
           double similarity = 0.0;
           for (int64_t c = 0; c < run.config.head_dim; ++c) {
             similarity += feature(run.q.at(s.q_begin + i, h, c)) * feature(run.k.at(s.k_begin + j, kv, c));
@@ -366,7 +392,7 @@ TEST(LinearAttention, ANumberThatIsNoneShows) {
   EXPECT_TRUE(std::isnan(run.output.at(5, 1, 0)));
 }
 
-TEST(LinearAttention, RefusesWhatNeedsWeights) {
+TEST(LinearAttention, RefusesWhatItCannotDo) {
   Trial<float> run({.name = "bad", .segments = equal_segments(1, 4, 4), .causal = true});
   const auto message = [&](const auto& change) {
     LinearAttentionForward call = run.forward_call();
@@ -378,7 +404,11 @@ TEST(LinearAttention, RefusesWhatNeedsWeights) {
   std::vector<float> state(static_cast<size_t>(linear_state_size(2, 16, 16)));
   const std::vector<float*> states = {state.data()};
   const Segments uneven = {{0, 2, 0, 4}};
-  EXPECT_THAT(message([&](auto& call) { call.attention.problem.allowed = &allowed; }), HasSubstr("boolean mask"));
+  EXPECT_THAT(message([&](auto& call) {
+                call.attention.problem.allowed = &allowed;
+                call.attention.states = states;
+              }),
+              HasSubstr("no keys that a boolean mask could hide"));
   EXPECT_THAT(message([&](auto& call) { call.attention.problem.dropout.probability = 0.1f; }), HasSubstr("dropout"));
   EXPECT_THAT(message([&](auto& call) { call.attention.problem.kv_heads = 3; }), HasSubstr("kv_heads 3"));
   EXPECT_THAT(message([&](auto& call) { call.output.dtype = DType::bf16; }), HasSubstr("output is bf16"));

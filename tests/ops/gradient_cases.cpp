@@ -252,6 +252,11 @@ void add_linear_attention_cases(std::vector<GradientCase>& cases) {
   self("_padded", Mask::padded(lengths, 4, false), two_heads);
   self("_padded_causal", Mask::padded(lengths, 4, true), two_heads);
   self("_grouped", Mask::packed(packed, true), {.heads = 4, .kv_heads = 2, .head_dim = 3});
+  Mask masked = Mask::packed(std::array<int64_t, 2>{0, 8}, false);
+  masked.allowed = allowed_mask({1, 2, 8, 8});
+  self("_masked", masked, two_heads);
+  masked.causal = true;
+  self("_masked_causal_grouped", masked, {.heads = 2, .kv_heads = 1, .head_dim = 4});
   self("_with_weights", Mask::packed(packed, true), {.heads = 2, .head_dim = 5, .need_weights = true});
   const std::array<int64_t, 3> queries = {0, 2, 4};
   cases.push_back({"linear_attention_cross", {{4, 10}, {8, 20}}, [=](Context& ctx, const Inputs& in) {

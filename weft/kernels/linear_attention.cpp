@@ -5,7 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/threads.h"
-#include "weft/kernels/portable/linear_attention.h"
+#include "weft/kernels/portable/masked_linear_attention.h"
 #include "weft/kernels/simd/linear_attention_task.h"
 
 namespace weft::kernels {
@@ -26,8 +26,9 @@ void check(const LinearAttention& call) {
   require(problem.head_dim > 0 && problem.value_dim >= 0,
           "linear attention: expected head_dim > 0 and value_dim >= 0, got {} and {}", problem.head_dim,
           problem.value_dim);
-  require(problem.allowed == nullptr && problem.dropout.probability == 0.0f,
-          "linear attention: it has no weights that a boolean mask or dropout could change");
+  require(problem.dropout.probability == 0.0f, "linear attention: it has no weights that dropout could change");
+  require(problem.allowed == nullptr || call.states.empty(),
+          "linear attention: a state holds no keys that a boolean mask could hide");
   for (size_t s = 0; s < problem.segments.size(); ++s) {
     const AttentionSegment& segment = problem.segments[s];
     require(segment.q_begin >= 0 && segment.q_length >= 0 && segment.k_begin >= 0 && segment.k_length >= 0,
@@ -57,18 +58,60 @@ void run_heads(const AttentionProblem& problem, const portable::LongestLengths& 
 }
 
 template <typename Storage>
+portable::Heads<const Storage> view(const ConstHeads& heads) {
+  return {static_cast<const Storage*>(heads.data), heads.token_stride, heads.head_stride};
+}
+template <typename Storage>
+portable::Heads<Storage> view(const MutableHeads& heads) {
+  return {static_cast<Storage*>(heads.data), heads.token_stride, heads.head_stride};
+}
+
+template <typename Storage>
+void forward_masked(const LinearAttentionForward& call) {
+  const AttentionProblem& problem = call.attention.problem;
+  const portable::LinearAttentionForward<float, Storage> masked{.problem = problem,
+                                                                .q = view<Storage>(call.attention.q),
+                                                                .k = view<Storage>(call.attention.k),
+                                                                .v = view<Storage>(call.attention.v),
+                                                                .output = view<Storage>(call.output),
+                                                                .denominators = call.denominators,
+                                                                .denominator_stride = call.denominator_stride};
+  const portable::LongestLengths longest = portable::longest_lengths(problem);
+  parallel_tasks(static_cast<int64_t>(problem.segments.size()) * problem.kv_heads, [&](int64_t index) {
+    portable::masked_linear_attention_forward(masked, longest, index / problem.kv_heads, index % problem.kv_heads);
+  });
+}
+
+template <typename Storage>
+void backward_masked(const LinearAttentionBackward& call) {
+  const AttentionProblem& problem = call.attention.problem;
+  const portable::LinearAttentionBackward<float, Storage> masked{.problem = problem,
+                                                                 .q = view<Storage>(call.attention.q),
+                                                                 .k = view<Storage>(call.attention.k),
+                                                                 .v = view<Storage>(call.attention.v),
+                                                                 .output = view<Storage>(call.output),
+                                                                 .d_output = view<Storage>(call.d_output),
+                                                                 .denominators = call.denominators,
+                                                                 .denominator_stride = call.denominator_stride,
+                                                                 .dq = view<Storage>(call.dq),
+                                                                 .dk = view<Storage>(call.dk),
+                                                                 .dv = view<Storage>(call.dv)};
+  const portable::LongestLengths longest = portable::longest_lengths(problem);
+  parallel_tasks(static_cast<int64_t>(problem.segments.size()) * problem.kv_heads, [&](int64_t index) {
+    portable::MaskedLinearBackward(masked, longest, index / problem.kv_heads, index % problem.kv_heads).run();
+  });
+}
+
+template <typename Storage>
 void write_weights(const LinearAttention& call, float* weights) {
-  const auto view = [](const ConstHeads& heads) {
-    return portable::Heads<const Storage>{static_cast<const Storage*>(heads.data), heads.token_stride,
-                                          heads.head_stride};
-  };
   const AttentionProblem& problem = call.problem;
   const portable::LongestLengths longest = portable::longest_lengths(problem);
   parallel_tasks(static_cast<int64_t>(problem.segments.size()) * problem.heads, [&](int64_t index) {
     const portable::AttentionHead head{problem, longest, index / problem.heads, index % problem.heads};
     std::fill_n(weights + index * longest.q * longest.k, longest.q * longest.k, 0.0f);
     for (int64_t i = 0; i < head.segment().q_length; ++i) {
-      portable::linear_attention_weights(head, view(call.q), view(call.k), i, weights + head.element(i, 0));
+      portable::linear_attention_weights(head, view<Storage>(call.q), view<Storage>(call.k), i,
+                                         weights + head.element(i, 0));
     }
   });
 }
@@ -83,6 +126,9 @@ void linear_attention_forward(const LinearAttentionForward& call) {
   check(call.attention);
   check_dtype(call.attention.q, call.output, "output");
   const AttentionProblem& problem = call.attention.problem;
+  if (problem.allowed != nullptr) {
+    return call.output.dtype == DType::bf16 ? forward_masked<BFloat16>(call) : forward_masked<float>(call);
+  }
   const portable::LongestLengths longest = portable::longest_lengths(problem);
   const bool keys_are_weighed = !problem.causal && call.attention.states.empty();
   const bool few = longest.q <= linear::few_tokens && (keys_are_weighed || longest.k <= linear::few_tokens);
@@ -100,6 +146,9 @@ void linear_attention_backward(const LinearAttentionBackward& call) {
   require(call.attention.states.empty(), "linear attention: there is no gradient through the states of decoding");
   require(call.denominators != nullptr, "linear attention: backward needs the denominators that forward wrote");
   const AttentionProblem& problem = call.attention.problem;
+  if (problem.allowed != nullptr) {
+    return call.output.dtype == DType::bf16 ? backward_masked<BFloat16>(call) : backward_masked<float>(call);
+  }
   run_heads(problem, portable::longest_lengths(problem),
             [&](const linear::Task& task) { linear::backward_chunks(call, task); });
 }

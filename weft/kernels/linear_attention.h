@@ -13,8 +13,8 @@ namespace weft::kernels {
 // Time and memory grow with the tokens, not with their square: the keys and values seen are their sums S and z.
 // Grouped heads and who sees whom as in AttentionProblem. A query that sees nothing gives zeros.
 struct LinearAttention {
-  // `scale` does not enter the formula. Neither a boolean mask nor dropout of weights can be had without the weights:
-  // weft::Error.
+  // `scale` does not enter the formula. Dropout is of weights, and there are none: weft::Error. A boolean mask leaves
+  // no sums that queries could share: every query then goes through its keys, in time that grows with the square.
   AttentionProblem problem{};
   ConstHeads q{}, k{}, v{};  // all f32 or all bf16; sums in f32
   // One per segment, or none. What a sequence has seen before its first key here, kv_heads times S (head_dim,

@@ -131,27 +131,27 @@ void linear_attention_weights(const AttentionHead& head, const Heads<const Stora
   for (int64_t j = 0; j < segment.k_length && total > T(0); ++j) weights[j] /= total;
 }
 
-template <typename T>
+template <typename T, typename Storage = T>
 struct LinearAttentionBackward {
   AttentionProblem problem;
-  Heads<const T> q, k, v, output, d_output;
+  Heads<const Storage> q, k, v, output, d_output;
   const T* denominators = nullptr;
   int64_t denominator_stride = 0;
-  Heads<T> dq, dk, dv;  // written, rows of no segment excepted
+  Heads<Storage> dq, dk, dv;  // written, rows of no segment excepted
 };
 
 // With n = φ(q)·S and D = φ(q)·z, output = n/D: dn = d_output/D and dD = −(d_output·output)/D, zeros where D is 0;
 // `both` (value_dim + 1) is dn, then dD.
-template <typename T>
-std::vector<T> linear_d_quotient(const LinearAttentionBackward<T>& call, int64_t row, int64_t head) {
+template <typename T, typename Storage>
+std::vector<T> linear_d_quotient(const LinearAttentionBackward<T, Storage>& call, int64_t row, int64_t head) {
   const int64_t value_dim = value_dim_of(call.problem);
   const T total = call.denominators[head * call.denominator_stride + row];
   std::vector<T> both(static_cast<size_t>(value_dim + 1));
   if (total == T(0)) return both;
-  const T *output = call.output.row(row, head), *d_output = call.d_output.row(row, head);
+  const Storage *output = call.output.row(row, head), *d_output = call.d_output.row(row, head);
   for (int64_t e = 0; e < value_dim; ++e) {
-    both[static_cast<size_t>(e)] = d_output[e] / total;
-    both.back() -= output[e] * d_output[e] / total;
+    both[static_cast<size_t>(e)] = static_cast<T>(d_output[e]) / total;
+    both.back() -= static_cast<T>(output[e]) * both[static_cast<size_t>(e)];
   }
   return both;
 }
