@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "tests/support/temporary_folder.h"
 #include "weft/base/error.h"
 #include "weft/base/files.h"
 #include "weft/text/byte.h"
@@ -119,7 +120,8 @@ TEST(TextCorpus, RefusesTextsItCannotUse) {
 }
 
 TEST(ReadText, SaysWhatIsWrongWithTheFile) {
-  const std::string empty = testing::TempDir() + "/weft_empty.txt";
+  const testing_support::TemporaryFolder folder;
+  const std::string empty = folder / "empty.txt";
   write_file_atomically(empty, "");
   EXPECT_THAT([&] { read_text(empty); }, testing::ThrowsMessage<FormatError>(testing::HasSubstr("the file is empty")));
   EXPECT_THAT([&] { read_text("/nowhere/text.txt"); },

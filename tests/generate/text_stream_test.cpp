@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/temporary_folder.h"
 #include "weft/base/error.h"
 #include "weft/base/files.h"
 #include "weft/generate/generation_config.h"
@@ -55,9 +56,8 @@ TEST(TextStream, HoldsBytesUntilTheyAreACharacter) {
 }
 
 TEST(GenerationConfig, IsReadAsWritten) {
-  const std::filesystem::path folder = testing::TempDir() + "/weft_generation_config";
-  std::filesystem::remove_all(folder);
-  make_folders(folder);
+  const testing_support::TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   EXPECT_FALSE(load_generation_config(folder).bos_id.has_value());
   save_generation_config(folder, {.bos_id = 1, .eos_id = 2, .max_new_tokens = 15});
   const GenerationConfig config = load_generation_config(folder);

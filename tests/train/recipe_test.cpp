@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "tests/support/temporary_folder.h"
 #include "weft/base/error.h"
 #include "weft/base/files.h"
 
@@ -186,7 +187,8 @@ TEST(Recipe, AFileThatIsMissingOrTooLongIsAnIoError) {
 }
 
 TEST(FindDataFile, SeenFromHereOrFromAboveTheRecipe) {
-  const std::filesystem::path root = testing::TempDir() + "/weft_find";
+  const testing_support::TemporaryFolder folder;
+  const std::filesystem::path& root = folder.path();
   make_folders(root / "recipes");
   make_folders(root / "data");
   write_file_atomically(root / "data/a.txt", "text");

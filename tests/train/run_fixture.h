@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary_folder.h"
 #include "weft/base/error.h"
 #include "weft/base/files.h"
 #include "weft/base/json.h"
@@ -18,19 +19,12 @@ namespace weft::train {
 // own.
 class RunFixture : public testing::Test {
  protected:
-  RunFixture() : folder_(std::filesystem::path(testing::TempDir()) / ("weft_" + test_name())) {
-    std::filesystem::remove_all(folder_);
-    make_folders(folder_);
+  RunFixture() {
     std::string text;
     for (int i = 0; i < 120; ++i)
       text += "the cat " + std::to_string(i * i % 37) + " sat on mat " + std::to_string(i % 7) + ".\n";
     write_file_atomically(folder_ / "text.txt", text);
     write_file_atomically(folder_ / "recipe.toml", recipe_text());
-  }
-
-  static std::string test_name() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    return std::string(info->test_suite_name()) + "_" + info->name();
   }
 
   std::string recipe_text() const {
@@ -85,7 +79,8 @@ steps = 12
     }
   }
 
-  std::filesystem::path folder_;
+  const testing_support::TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 }  // namespace weft::train
