@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/kernels/comparison.h"
@@ -30,77 +33,93 @@ portable::Heads<T> heads_of(T* data, int64_t heads, int64_t dim) {
   return {data, heads * dim, dim};
 }
 
-class LinearAttentionGradient : public testing::TestWithParam<GradientCase> {};
-
-TEST_P(LinearAttentionGradient, IsTheDerivative) {
-  const GradientCase& c = GetParam();
-  const int64_t e = c.value_dim;
-  AttentionProblem problem{.segments = c.segments,
-                           .heads = c.heads,
-                           .kv_heads = c.kv_heads,
-                           .head_dim = head_dim,
-                           .value_dim = e,
-                           .causal = c.causal};
-  const portable::LongestLengths longest = portable::longest_lengths(problem);
-  std::vector<uint8_t> allowed(static_cast<size_t>(rows * rows));
-  for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = i / rows != 1 && Rng{5, 5}.bernoulli(0.7, i);
-  if (c.masked) {
+// Σ output·d_output as a function of q, k and v, and its gradients.
+struct Scalar {
+  explicit Scalar(const GradientCase& c) : config(c) {
+    problem = {.segments = config.segments,
+               .heads = c.heads,
+               .kv_heads = c.kv_heads,
+               .head_dim = head_dim,
+               .value_dim = c.value_dim,
+               .causal = c.causal};
+    if (!c.masked) return;
+    for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = i / rows != 1 && Rng{5, 5}.bernoulli(0.7, i);
     problem.allowed = allowed.data();
     problem.allowed_query_stride = rows;
   }
-  const auto for_each_head = [&](const auto& body) {
-    for (int64_t i = 0; i < static_cast<int64_t>(c.segments.size()) * c.kv_heads; ++i) {
-      body(i / c.kv_heads, i % c.kv_heads);
-    }
-  };
-  std::vector<double> q = widen(random_floats(rows * c.heads * head_dim, 1));
-  std::vector<double> k = widen(random_floats(rows * c.kv_heads * head_dim, 2));
-  std::vector<double> v = widen(random_floats(rows * c.kv_heads * e, 3));
-  const std::vector<double> d_output = widen(random_floats(rows * c.heads * e, 4));
-  std::vector<double> output(d_output.size()), denominators(static_cast<size_t>(rows * c.heads));
-  const auto const_heads = [](const std::vector<double>& array, int64_t heads, int64_t dim) {
-    return heads_of(array.data(), heads, dim);
-  };
-  const auto value = [&] {
-    const portable::LinearAttentionForward<double, double> call{.problem = problem,
-                                                                .q = const_heads(q, c.heads, head_dim),
-                                                                .k = const_heads(k, c.kv_heads, head_dim),
-                                                                .v = const_heads(v, c.kv_heads, e),
-                                                                .output = heads_of(output.data(), c.heads, e),
-                                                                .denominators = denominators.data(),
-                                                                .denominator_stride = rows};
-    if (c.masked) {
-      for_each_head([&](int64_t s, int64_t h) { portable::masked_linear_attention_forward(call, longest, s, h); });
+
+  double value() {
+    const portable::LinearAttentionForward<double, double> call{
+        .problem = problem,
+        .q = heads_of(std::as_const(q).data(), config.heads, head_dim),
+        .k = heads_of(std::as_const(k).data(), config.kv_heads, head_dim),
+        .v = heads_of(std::as_const(v).data(), config.kv_heads, config.value_dim),
+        .output = heads_of(output.data(), config.heads, config.value_dim),
+        .denominators = denominators.data(),
+        .denominator_stride = rows};
+    if (config.masked) {
+      for_each_head([&](int64_t s, int64_t h) { portable::masked_linear_attention_forward(call, longest(), s, h); });
     } else {
       portable::linear_attention_forward(call);
     }
     double sum = 0.0;
     for (size_t i = 0; i < output.size(); ++i) sum += output[i] * d_output[i];
     return sum;
-  };
-  value();
-  std::vector<double> dq(q.size()), dk(k.size()), dv(v.size());
-  const portable::LinearAttentionBackward<double> call{.problem = problem,
-                                                       .q = const_heads(q, c.heads, head_dim),
-                                                       .k = const_heads(k, c.kv_heads, head_dim),
-                                                       .v = const_heads(v, c.kv_heads, e),
-                                                       .output = const_heads(output, c.heads, e),
-                                                       .d_output = const_heads(d_output, c.heads, e),
-                                                       .denominators = denominators.data(),
-                                                       .denominator_stride = rows,
-                                                       .dq = heads_of(dq.data(), c.heads, head_dim),
-                                                       .dk = heads_of(dk.data(), c.kv_heads, head_dim),
-                                                       .dv = heads_of(dv.data(), c.kv_heads, e)};
-  if (c.masked) {
-    for_each_head([&](int64_t s, int64_t h) { portable::MaskedLinearBackward(call, longest, s, h).run(); });
-  } else {
-    portable::linear_attention_backward(call);
   }
+
+  void differentiate() {
+    value();
+    const portable::LinearAttentionBackward<double> call{
+        .problem = problem,
+        .q = heads_of(std::as_const(q).data(), config.heads, head_dim),
+        .k = heads_of(std::as_const(k).data(), config.kv_heads, head_dim),
+        .v = heads_of(std::as_const(v).data(), config.kv_heads, config.value_dim),
+        .output = heads_of(std::as_const(output).data(), config.heads, config.value_dim),
+        .d_output = heads_of(std::as_const(d_output).data(), config.heads, config.value_dim),
+        .denominators = denominators.data(),
+        .denominator_stride = rows,
+        .dq = heads_of(dq.data(), config.heads, head_dim),
+        .dk = heads_of(dk.data(), config.kv_heads, head_dim),
+        .dv = heads_of(dv.data(), config.kv_heads, config.value_dim)};
+    if (config.masked) {
+      for_each_head([&](int64_t s, int64_t h) { portable::MaskedLinearBackward(call, longest(), s, h).run(); });
+    } else {
+      portable::linear_attention_backward(call);
+    }
+  }
+
+  portable::LongestLengths longest() const { return portable::longest_lengths(problem); }
+
+  template <typename Body>
+  void for_each_head(const Body& body) const {
+    for (int64_t i = 0; i < static_cast<int64_t>(config.segments.size()) * config.kv_heads; ++i) {
+      body(i / config.kv_heads, i % config.kv_heads);
+    }
+  }
+
+  GradientCase config;
+  AttentionProblem problem;
+  std::vector<uint8_t> allowed = std::vector<uint8_t>(static_cast<size_t>(rows * rows));
+  std::vector<double> q = widen(random_floats(rows * config.heads * head_dim, 1));
+  std::vector<double> k = widen(random_floats(rows * config.kv_heads * head_dim, 2));
+  std::vector<double> v = widen(random_floats(rows * config.kv_heads * config.value_dim, 3));
+  std::vector<double> d_output = widen(random_floats(rows * config.heads * config.value_dim, 4));
+  std::vector<double> output = d_output, denominators = q, dq = q, dk = k, dv = v;  // to be overwritten
+};
+
+class LinearAttentionGradient : public testing::TestWithParam<GradientCase> {};
+
+TEST_P(LinearAttentionGradient, IsTheDerivative) {
+  Scalar scalar(GetParam());
+  std::ranges::fill(scalar.output, 0.0);  // rows of no segment count nothing
+  for (std::vector<double>* gradient : {&scalar.dq, &scalar.dk, &scalar.dv}) std::ranges::fill(*gradient, 0.0);
+  scalar.differentiate();
   // Relative to the largest element: central differences in double err by step² and by rounding / step, both near
   // 1e-10.
-  EXPECT_LT(relative_error(dq, numeric_gradient(q, value)), 1e-8);
-  EXPECT_LT(relative_error(dk, numeric_gradient(k, value)), 1e-8);
-  EXPECT_LT(relative_error(dv, numeric_gradient(v, value)), 1e-8);
+  const auto value = [&] { return scalar.value(); };
+  EXPECT_LT(relative_error(scalar.dq, numeric_gradient(scalar.q, value)), 1e-8);
+  EXPECT_LT(relative_error(scalar.dk, numeric_gradient(scalar.k, value)), 1e-8);
+  EXPECT_LT(relative_error(scalar.dv, numeric_gradient(scalar.v, value)), 1e-8);
 }
 
 INSTANTIATE_TEST_SUITE_P(
