@@ -1,73 +1,18 @@
 #include "weft/text/regex_syntax.h"
 
-#include <array>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "weft/base/error.h"
-#include "weft/text/unicode_differences.h"
+#include "weft/text/regex_classes.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
 
 namespace {
 
-// Items of PCRE2 classes. White space is the property White_Space, which PCRE2's own \s is not (U+180E).
-constexpr std::string_view space_items =
-    R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
-constexpr std::string_view not_space_items =
-    R"(\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027})"
-    R"(\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
-constexpr std::string_view word_items =
-    R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
-// Outside of brackets, some numbers of Latin-1 are word characters as well.
-constexpr std::string_view latin_number_items = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
-constexpr std::string_view hex_items = "0-9A-Fa-f";
 constexpr std::string_view any_character = R"([\x{0}-\x{10ffff}])";
-
-// Names that Oniguruma knows besides the categories and scripts that PCRE2 has too.
-std::optional<std::string_view> named_items(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> names = {{
-      {"alpha", R"(\p{Alphabetic})"},
-      {"alnum", R"(\p{Alphabetic}\p{Nd})"},
-      {"digit", R"(\p{Nd})"},
-      {"space", space_items},
-      {"punct", R"(\p{P})"},
-      {"upper", R"(\p{Lu})"},
-      {"lower", R"(\p{Ll})"},
-      {"cntrl", R"(\p{Cc})"},
-      {"word", word_items},
-      {"xdigit", hex_items},
-      {"blank", R"(\p{Zs}\x{9})"},
-      {"ascii", R"(\x{0}-\x{7f})"},
-      {"letter", R"(\p{L})"},
-      {"mark", R"(\p{M})"},
-      {"number", R"(\p{N})"},
-      {"punctuation", R"(\p{P})"},
-      {"symbol", R"(\p{S})"},
-      {"separator", R"(\p{Z})"},
-  }};
-  std::string folded;
-  for (const char c : name) folded += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c;
-  for (const auto& [known, items] : names) {
-    if (known == folded) return items;
-  }
-  return std::nullopt;
-}
-
-// Characters of a category that the library may be too old to know.
-std::span<const CharacterRange> later_characters(std::string_view category) {
-  if (category == "L" || category == "Lo") return later_letters;
-  if (category == "M") return later_marks;
-  if (category == "N") return later_numbers;
-  if (category == "P") return later_punctuation;
-  if (category == "S") return later_symbols;
-  return {};
-}
-
-std::string code_point(uint32_t value) { return fmt::format("\\x{{{:x}}}", value); }
 
 // A set of characters under construction: `items` fit between brackets, each alternative is a pattern of one character.
 struct CharacterSet {
@@ -202,7 +147,7 @@ class Translator {
 
   void escape() {
     if (peek() == 'w' || peek() == 'W') {
-      atom(fmt::format("[{}{}{}]", take() == 'W' ? "^" : "", word_items, latin_number_items));
+      atom(fmt::format("[{}{}]", take() == 'W' ? "^" : "", outer_word_items()));
       return;
     }
     if (const std::optional<CharacterSet> set = set_escape()) {
@@ -210,7 +155,7 @@ class Translator {
       return;
     }
     const char c = take();
-    const std::string word = fmt::format("[{}{}]", word_items, latin_number_items);
+    const std::string word = fmt::format("[{}]", outer_word_items());
     switch (c) {
       case 'b':
         atom(fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", word));
@@ -243,7 +188,7 @@ class Translator {
         break;
       default:
         --position_;
-        atom(code_point(character_escape()));
+        atom(code_point_item(character_escape()));
     }
   }
 
@@ -259,17 +204,17 @@ class Translator {
     };
     switch (peek()) {
       case 's':
-        return set(space_items);
+        return set(space_items());
       case 'S':
-        return set(not_space_items);
+        return set(not_space_items());
       case 'd':
-        return set(R"(\p{Nd})");
+        return set(digit_items());
       case 'D':
-        return set(R"(\P{Nd})");
+        return outside(digit_items());
       case 'w':
-        return set(word_items);
+        return set(word_items());
       case 'W':
-        return outside(word_items);
+        return outside(word_items());
       case 'h':
         return set(hex_items);
       case 'H':
@@ -284,20 +229,17 @@ class Translator {
 
   CharacterSet property() {
     bool negated = take() == 'P';
-    if (!take_if("{")) return {fmt::format("\\{}{}", negated ? 'P' : 'p', take()), {}};
-    if (take_if("^")) negated = !negated;
-    const size_t length = rest().find('}');
-    if (length == std::string_view::npos) refuse("a property without its closing brace");
-    const std::string name(rest().substr(0, length));
-    position_ += length + 1;
-    if (const auto items = named_items(name)) {
-      if (negated) return {"", {fmt::format("[^{}]", *items)}};
-      return {std::string(*items), {}};
+    std::string name;
+    if (take_if("{")) {
+      if (take_if("^")) negated = !negated;
+      const size_t length = rest().find('}');
+      if (length == std::string_view::npos) refuse("a property without its closing brace");
+      name = rest().substr(0, length);
+      position_ += length + 1;
+    } else {
+      name = take();
     }
-    const std::span<const CharacterRange> later = later_characters(name);
-    if (later.empty()) return {fmt::format("\\{}{{{}}}", negated ? 'P' : 'p', name), {}};
-    std::string items = fmt::format("\\p{{{}}}", name);
-    for (const CharacterRange& range : later) items += code_point(range.first) + "-" + code_point(range.last);
+    std::string items = property_items(name);
     if (negated) return {"", {fmt::format("[^{}]", items)}};
     return {std::move(items), {}};
   }
@@ -408,7 +350,7 @@ class Translator {
       --position_;
     }
     const uint32_t low = class_character();
-    set.items += code_point(low);
+    set.items += code_point_item(low);
     const bool range =
         peek() == '-' && rest().size() > 1 && rest()[1] != ']' && !rest().starts_with("-&&") && rest()[1] != '[';
     if (!range) return;
@@ -416,7 +358,7 @@ class Translator {
     const uint32_t high = class_character();
     if (high < low) refuse("a range of characters that runs backwards");
     set.items += '-';
-    set.items += code_point(high);
+    set.items += code_point_item(high);
   }
 
   uint32_t class_character() {
@@ -432,7 +374,7 @@ class Translator {
     const size_t length = rest().find(":]");
     if (length == std::string_view::npos) refuse("a bracket expression without its end");
     const std::string_view name = rest().substr(0, length);
-    const auto items = name == "punct" ? std::optional<std::string_view>(R"(\p{P}\p{S})") : named_items(name);
+    const std::optional<std::string> items = bracket_items(name);
     if (!items) refuse("a bracket expression with an unknown name");
     position_ += length + 2;
     if (negated) {
