@@ -15,8 +15,7 @@ using linear::chunk;
 
 // With n_i = φ(q_i)·S_i and D_i = φ(q_i)·z_i, output = n/D and its gradients are dn = d_output/D and
 // dD = −(d_output·output)/D. Writing v' for (v, 1) and dn' for (dn, dD), A for φ(Q)φ(K)ᵀ and dA for dn'·v'ᵀ:
-//   dφ(q_i) = Σ_j dA_ij φ(k_j)   dφ(k_j) = Σ_i dA_ij φ(q_i)   dv_j = Σ_i A_ij dn_i   over the pairs that see each
-//   other.
+//   dφ(q_i) = Σ_j dA_ij φ(k_j),   dφ(k_j) = Σ_i dA_ij φ(q_i),   dv_j = Σ_i A_ij dn_i,   over i that see j.
 // Two walks over the chunks, each with the pairs of other chunks gathered in one matrix of sums: forwards for dφ(q)
 // with Σ v'_j φ(k_j)ᵀ, backwards for dφ(k) and dv with Σ dn'_i φ(q_i)ᵀ.
 template <typename T>
