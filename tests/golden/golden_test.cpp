@@ -12,10 +12,27 @@ namespace weft::golden {
 namespace {
 
 TEST(GoldenFolder, HasATestForEveryGroup) {
-  const std::set<std::string> tested = {
-      "activation", "adamw",         "attention",     "attention_layer", "block",        "causal_lm", "clip",
-      "curve",      "cross_entropy", "embedding",     "linear",          "feed_forward", "norm",      "positions",
-      "rotary",     "schedule",      "decoder_block", "encoder_decoder", "bert"};
+  const std::set<std::string> tested = {"activation",
+                                        "adamw",
+                                        "attention",
+                                        "attention_layer",
+                                        "block",
+                                        "causal_lm",
+                                        "clip",
+                                        "curve",
+                                        "cross_entropy",
+                                        "embedding",
+                                        "linear",
+                                        "feed_forward",
+                                        "norm",
+                                        "positions",
+                                        "rotary",
+                                        "schedule",
+                                        "decoder_block",
+                                        "encoder_decoder",
+                                        "bert",
+                                        "multi_head",
+                                        "scaled_dot_product"};
   for (const auto& entry :
        std::filesystem::directory_iterator(std::filesystem::path(WEFT_SOURCE_DIR) / "tests/goldens")) {
     EXPECT_TRUE(tested.contains(entry.path().filename().string())) << entry.path();
