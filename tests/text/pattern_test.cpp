@@ -32,8 +32,9 @@ TEST(Pattern, RunsAreFoundWithoutTheLibrary) {
       for (size_t i = 0; i < text.size(); ++i) {
         if (rng.below(3, i + 1) > 0) text[i] = ' ';
       }
-      ASSERT_EQ(shown(runs.parts(text)), shown(group.parts(text))) << least << ": \"" << text << '"';
-      ASSERT_EQ(runs.occurs_in(text), group.occurs_in(text)) << least << ": \"" << text << '"';
+      TextBudget budget(text.size());
+      ASSERT_EQ(shown(runs.parts(text, budget)), shown(group.parts(text, budget))) << least << ": \"" << text << '"';
+      ASSERT_EQ(runs.occurs_in(text, budget), group.occurs_in(text, budget)) << least << ": \"" << text << '"';
     }
   }
 }

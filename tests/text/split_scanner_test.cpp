@@ -19,7 +19,8 @@ Pieces scanned(KnownPattern pattern, std::string_view text) {
 
 Pieces matched(const Regex& regex, std::string_view text) {
   Pieces pieces;
-  Regex::Search search(regex, text);
+  TextBudget budget(text.size());
+  Regex::Search search(regex, text, budget);
   while (const auto match = search.next()) pieces.emplace_back(text.substr(match->begin, match->end - match->begin));
   return pieces;
 }

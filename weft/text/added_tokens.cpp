@@ -11,12 +11,17 @@ namespace weft::text {
 
 namespace {
 
+constexpr size_t longest_content = size_t{16} << 10;
+
 AddedToken read_token(const JsonView& entry) {
   entry.allow_only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   AddedToken token;
   token.id = entry.get<int>("id");
   if (token.id < 0) entry.at("id").expected("an id from 0 on");
   token.content = entry.get<std::string>("content");
+  if (token.content.size() > longest_content) {
+    entry.at("content").expected(fmt::format("at most {} bytes", longest_content));
+  }
   token.shown = token.content;
   token.special = entry.get_or<bool>("special", false);
   token.single_word = entry.get_or<bool>("single_word", false);

@@ -24,7 +24,8 @@ size_t character_end(std::string_view text, size_t position) {
 
 }  // namespace
 
-AlignedText::AlignedText(std::string_view original, Tracking tracking) : tracking_(tracking) {
+AlignedText::AlignedText(std::string_view original, Tracking tracking)
+    : budget_(std::make_shared<TextBudget>(original.size())), tracking_(tracking) {
   require(original.size() < (size_t{1} << 31), "tokenizer: expected a text of less than 2^31 bytes, got {}; cut it",
           original.size());
   if (is_utf8(original)) {
@@ -77,6 +78,7 @@ void AlignedText::copy_origins(size_t begin, size_t end, std::vector<ByteRange>&
 AlignedText AlignedText::slice(size_t begin, size_t end) const {
   AlignedText part;
   part.text_ = text_.substr(begin, end - begin);
+  part.budget_ = budget_;
   part.tracking_ = tracking_;
   part.verbatim_ = verbatim_;
   if (!is_tracked()) return part;
@@ -93,6 +95,7 @@ void AlignedText::append(AlignedText other) {
     *this = std::move(other);
     return;
   }
+  if (budget_) budget_->allow_size(text_.size() + other.text_.size());
   if (is_tracked()) {
     const bool follows = verbatim_ && other.verbatim_ && other.shift_ == shift_ + text_.size();
     if (verbatim_ && !follows) {
@@ -105,6 +108,7 @@ void AlignedText::append(AlignedText other) {
 }
 
 TextEdit::TextEdit(const AlignedText& source) : source_(source) {
+  result_.budget_ = source.budget_;
   result_.tracking_ = source.tracking_;
   result_.verbatim_ = false;
   result_.text_.reserve(source.text_.size() + source.text_.size() / 2);
@@ -118,11 +122,13 @@ void TextEdit::keep(size_t begin, size_t end) {
 }
 
 void TextEdit::put(std::string_view bytes, size_t position) {
+  check_room(bytes.size());
   result_.text_ += bytes;
   if (source_.is_tracked()) result_.origins_.resize(result_.text_.size(), source_.origin(position));
 }
 
 void TextEdit::put_at_start(std::string_view bytes) {
+  check_room(bytes.size());
   result_.text_ += bytes;
   if (!source_.is_tracked()) return;
   const uint32_t begin = source_.origin(0).begin;

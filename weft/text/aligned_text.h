@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "weft/text/text_budget.h"
 
 namespace weft::text {
 
@@ -36,12 +39,14 @@ class AlignedText {
   ByteRange origin(size_t begin, size_t end) const;
 
   AlignedText slice(size_t begin, size_t end) const;
+  // What may still be done to this text, shared with all that is made of the same original.
+  TextBudget& budget() const { return *budget_; }
   // Replaces each byte by map(byte), with the same origin. For well-formed text where that leaves it so.
   template <typename Map>
   void map_bytes(Map&& map) {
     for (char& byte : text_) byte = map(byte);
   }
-  // Adds a text that was made of the same original.
+  // Adds a text that was made of the same original. weft::Error if it grows too long.
   void append(AlignedText other);
 
  private:
@@ -51,6 +56,7 @@ class AlignedText {
   void copy_origins(size_t begin, size_t end, std::vector<ByteRange>& origins) const;
 
   std::string text_;
+  std::shared_ptr<TextBudget> budget_;  // null only of a text that was never given one
   Tracking tracking_ = Tracking::off;
   bool verbatim_ = true;  // the original itself, from byte `shift_` on: origins_ is not needed
   uint32_t shift_ = 0;
@@ -65,6 +71,7 @@ struct CharacterChange {
 };
 
 // Rewrites a text from its start to its end: source bytes are kept or passed over, new ones put between them.
+// weft::Error if it grows too long.
 class TextEdit {
  public:
   explicit TextEdit(const AlignedText& source);
@@ -81,6 +88,10 @@ class TextEdit {
   AlignedText finish() { return std::move(result_); }
 
  private:
+  void check_room(size_t bytes) const {
+    if (result_.budget_) result_.budget_->allow_size(result_.text_.size() + bytes);
+  }
+
   const AlignedText& source_;
   AlignedText result_;
 };

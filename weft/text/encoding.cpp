@@ -11,6 +11,7 @@ namespace weft::text {
 namespace {
 
 constexpr size_t most_windows = 1 << 20;
+constexpr size_t most_entries = size_t{1} << 26;  // of all windows
 
 template <typename T>
 std::vector<T> part_of(const std::vector<T>& values, size_t begin, size_t end) {
@@ -58,6 +59,9 @@ void Encoding::append(Encoding other) {
           "encode: truncation leaves {} windows of the first text and {} of the second, {} pairs; at most {} are made; "
           "cut the texts",
           overflowing.size() + 1, other.overflowing.size() + 1, windows, most_windows);
+  require(windows <= most_entries / std::max<size_t>(size() + other.size(), 1),
+          "encode: truncation leaves {} windows of {} tokens; at most {} tokens altogether are made; cut the texts",
+          windows, size() + other.size(), most_entries);
   std::vector<Encoding> together;
   together.reserve(windows);
   for (const Encoding& window : overflowing) {

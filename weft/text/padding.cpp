@@ -7,6 +7,8 @@ namespace weft::text {
 
 namespace {
 
+constexpr size_t longest_padding = size_t{1} << 20;  // tokens that a text may be filled up to
+
 template <typename T>
 void fill(std::vector<T>& values, size_t count, Side side, const T& value) {
   values.insert(side == Side::left ? values.begin() : values.end(), count, value);
@@ -32,18 +34,18 @@ void pad_to(Encoding& encoding, size_t length, const Padding& padding) {
 }  // namespace
 
 void pad(std::vector<Encoding>& encodings, const Padding& padding) {
-  size_t length = 0;
-  if (padding.length) {
-    require(*padding.length >= 0 && *padding.length <= (int64_t{1} << 31), "padding: expected a length, got {}",
-            *padding.length);
-    length = static_cast<size_t>(*padding.length);
-  } else {
-    for (const Encoding& encoding : encodings) length = std::max(length, encoding.size());
-  }
+  size_t longest = 0;
+  for (const Encoding& encoding : encodings) longest = std::max(longest, encoding.size());
+  require(!padding.length || *padding.length >= 0, "padding: expected a length from 0 on, got {}",
+          padding.length.value_or(0));
+  size_t length = padding.length ? static_cast<size_t>(*padding.length) : longest;
   if (padding.multiple_of > 0) {
     const auto multiple = static_cast<size_t>(padding.multiple_of);
     length = (length + multiple - 1) / multiple * multiple;
   }
+  require(length <= std::max(longest, longest_padding),
+          "padding: texts are filled up to {} tokens at most, not to {}; take a smaller length or multiple",
+          longest_padding, length);
   for (Encoding& encoding : encodings) pad_to(encoding, length, padding);
 }
 

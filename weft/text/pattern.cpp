@@ -128,15 +128,15 @@ Regex::Match Pattern::next_run(const Runs& runs, std::string_view text, size_t p
   return {text.size(), text.size()};
 }
 
-bool Pattern::occurs_in(std::string_view text) const {
+bool Pattern::occurs_in(std::string_view text, TextBudget& budget) const {
   if (text.empty()) return false;
   if (known_) return true;
   if (runs_) return next_run(*runs_, text, 0).begin < text.size();
-  if (regex_) return Regex::Search(*regex_, text).next().has_value();
+  if (regex_) return Regex::Search(*regex_, text, budget).next().has_value();
   return text.find(literal_) != text.npos;
 }
 
-std::vector<Part> Pattern::parts(std::string_view text) const {
+std::vector<Part> Pattern::parts(std::string_view text, TextBudget& budget) const {
   if (text.empty()) return {{0, 0, false}};
   PartCollector collector(text);
   if (known_) {
@@ -146,7 +146,7 @@ std::vector<Part> Pattern::parts(std::string_view text) const {
       collector.match(run.begin, run.end);
     }
   } else if (regex_) {
-    Regex::Search search(*regex_, text);
+    Regex::Search search(*regex_, text, budget);
     while (const auto match = search.next()) collector.match(match->begin, match->end);
   } else {
     for (size_t begin = text.find(literal_); begin != text.npos; begin = text.find(literal_, begin + literal_.size())) {

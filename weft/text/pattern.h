@@ -8,6 +8,7 @@
 #include "weft/base/json.h"
 #include "weft/text/regex.h"
 #include "weft/text/split_scanner.h"
+#include "weft/text/text_budget.h"
 
 namespace weft::text {
 
@@ -22,6 +23,12 @@ struct Part {
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 SplitBehavior read_split_behavior(const JsonView& name);  // "Removed", "Isolated" …
 
+// How a pattern splits a text: `invert` makes matches of what lies between them.
+struct SplitRule {
+  SplitBehavior behavior = SplitBehavior::isolated;
+  bool invert = false;
+};
+
 // What Split and Replace look for: `{"String": …}` or `{"Regex": …}`. The published patterns that split_scanner.h knows
 // are scanned without a regular expression.
 class Pattern {
@@ -29,12 +36,12 @@ class Pattern {
   explicit Pattern(const JsonView& pattern);
 
   // Whether parts() has a match.
-  bool occurs_in(std::string_view text) const;
+  bool occurs_in(std::string_view text, TextBudget& budget) const;
   // The parts of the text in order, matches and what lies between; together they are the text.
-  std::vector<Part> parts(std::string_view text) const;
+  std::vector<Part> parts(std::string_view text, TextBudget& budget) const;
   // Calls emit(begin, end) for each part that is left after splitting.
   template <typename Emit>
-  void split(std::string_view text, SplitBehavior behavior, bool invert, Emit&& emit) const;
+  void split(std::string_view text, const SplitRule& rule, TextBudget& budget, Emit&& emit) const;
 
  private:
   // A regular expression `c{n,}`, for one character: runs of it, which need none of the machinery.
@@ -56,16 +63,16 @@ class Pattern {
 std::vector<Part> apply_behavior(std::vector<Part> parts, SplitBehavior behavior);
 
 template <typename Emit>
-void Pattern::split(std::string_view text, SplitBehavior behavior, bool invert, Emit&& emit) const {
-  if (known_ && behavior == SplitBehavior::isolated) {  // all the text matches: every match is a part
+void Pattern::split(std::string_view text, const SplitRule& rule, TextBudget& budget, Emit&& emit) const {
+  if (known_ && rule.behavior == SplitBehavior::isolated) {  // all the text matches: every match is a part
     scan_pieces(*known_, text, emit);
     return;
   }
-  std::vector<Part> found = parts(text);
-  if (invert) {
+  std::vector<Part> found = parts(text, budget);
+  if (rule.invert) {
     for (Part& part : found) part.is_match = !part.is_match;
   }
-  for (const Part& part : apply_behavior(std::move(found), behavior)) emit(part.begin, part.end);
+  for (const Part& part : apply_behavior(std::move(found), rule.behavior)) emit(part.begin, part.end);
 }
 
 }  // namespace weft::text

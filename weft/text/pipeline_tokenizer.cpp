@@ -8,6 +8,27 @@
 
 namespace weft::text {
 
+namespace {
+
+constexpr size_t most_elements = 1000;  // of one stage; published pipelines have up to about ten
+
+size_t count_objects(const Json& value) {
+  size_t count = value.is_object() ? 1 : 0;
+  if (!value.is_structured()) return count;
+  for (const Json& member : value) count += count_objects(member);
+  return count;
+}
+
+// A text goes through every element: their number bounds the work.
+const JsonView& require_few_elements(const JsonView& stage) {
+  if (count_objects(stage.value()) > most_elements) {
+    fail<FormatError>("{}: expected at most {} elements", stage.place(), most_elements);
+  }
+  return stage;
+}
+
+}  // namespace
+
 PipelineTokenizer::PipelineTokenizer(Json document, std::string source, const SpecialNames& roles)
     : source_(std::move(source)) {
   const JsonView root(document, source_);
@@ -24,10 +45,10 @@ PipelineTokenizer::PipelineTokenizer(Json document, std::string source, const Sp
 void PipelineTokenizer::read_parts(const JsonView& root) {
   if (root.has("truncation")) default_options_.truncation = read_truncation(root.at("truncation"));
   if (root.has("padding")) default_options_.padding = read_padding(root.at("padding"));
-  if (root.has("normalizer")) normalizer_ = make_normalizer(root.at("normalizer"));
-  if (root.has("pre_tokenizer")) pre_tokenizer_ = make_pre_tokenizer(root.at("pre_tokenizer"));
+  if (root.has("normalizer")) normalizer_ = make_normalizer(require_few_elements(root.at("normalizer")));
+  if (root.has("pre_tokenizer")) pre_tokenizer_ = make_pre_tokenizer(require_few_elements(root.at("pre_tokenizer")));
   if (root.has("post_processor")) post_processor_ = make_post_processor(root.at("post_processor"));
-  if (root.has("decoder")) decoder_ = make_decoder(root.at("decoder"));
+  if (root.has("decoder")) decoder_ = make_decoder(require_few_elements(root.at("decoder")));
   model_ = make_token_model(root.at("model"));
   if (root.has("added_tokens")) added_ = AddedTokens(root.at("added_tokens"), *model_, normalizer_.get());
   vocab_size_ = model_->vocabulary().id_end();
@@ -160,13 +181,18 @@ Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
 std::string PipelineTokenizer::decode_bytes(std::span<const int32_t> ids, SpecialTokens special) const {
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
+  size_t bytes = 0;
   for (const int32_t id : ids) {
     const AddedToken* added = added_.by_id(id);
     const auto name = added != nullptr ? std::optional<std::string_view>(added->shown) : model_->vocabulary().name(id);
     if (!name || (special == SpecialTokens::skip && added_.is_special(*name))) continue;
     tokens.emplace_back(*name);
+    bytes += name->size();
   }
-  if (decoder_) decoder_->decode(tokens);
+  if (decoder_) {
+    TextBudget budget(bytes);
+    decoder_->decode(tokens, budget);
+  }
   std::string text;
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (!decoder_ && i > 0) text += ' ';

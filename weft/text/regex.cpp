@@ -13,10 +13,15 @@ namespace weft::text {
 namespace {
 
 constexpr size_t longest_pattern = 64 << 10;
-constexpr uint32_t match_limit = 2'000'000;  // steps of one match
+// Steps of a match from one place: those that every place may take, and those that one may, of the text's budget.
+constexpr uint32_t light_steps = 2'000;
+constexpr uint32_t most_steps = 2'048'000;
+constexpr size_t window = 4096;  // places that are tried before the budget is asked again
 constexpr uint32_t depth_limit = 100'000;
 constexpr uint32_t heap_limit_kib = 64 << 10;
 constexpr size_t jit_stack_bytes = 1 << 20;
+
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80u; }
 
 std::string message_of(int code) {
   std::array<PCRE2_UCHAR, 256> text{};
@@ -42,7 +47,8 @@ Regex::Regex(std::string_view pattern) : pattern_(pattern), compiled_(std::make_
   pcre2_set_newline(context, PCRE2_NEWLINE_LF);
   compiled_->code =
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, context);
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT, &error,
+                    &offset, context);
   pcre2_compile_context_free(context);
   if (compiled_->code == nullptr) {
     fail<FormatError>("regular expression: \"{}\" does not compile: {}", pattern, message_of(error));
@@ -66,23 +72,30 @@ struct Regex::Search::State {
   }
 };
 
-Regex::Search::Search(const Regex& regex, std::string_view text)
-    : regex_(regex), text_(text), state_(std::make_unique<State>()) {
+Regex::Search::Search(const Regex& regex, std::string_view text, TextBudget& budget)
+    : regex_(regex), text_(text), budget_(budget), state_(std::make_unique<State>()) {
   state_->data = pcre2_match_data_create(1, nullptr);
   state_->context = pcre2_match_context_create(nullptr);
-  pcre2_set_match_limit(state_->context, match_limit);
   pcre2_set_depth_limit(state_->context, depth_limit);
   pcre2_set_heap_limit(state_->context, heap_limit_kib);
 }
 
 Regex::Search::~Search() = default;
 
-std::optional<Regex::Match> Regex::Search::match_from(size_t start) {
+void Regex::Search::give_up(size_t start, std::string_view why) const {
+  fail("regular expression: \"{}\" gives up at byte {} of a text of {}: {}", regex_.pattern_, start, text_.size(), why);
+}
+
+// A match that begins from `start` to `last`, where no place takes more steps than given.
+Regex::Search::Outcome Regex::Search::match_in(size_t start, size_t last, uint32_t steps) {
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text_.data());
+  pcre2_set_match_limit(state_->context, steps);
+  pcre2_set_offset_limit(state_->context, last);
   const auto run = [&](uint32_t options) {
     return pcre2_match(regex_.compiled_->code, subject, text_.size(), start, options | PCRE2_NO_UTF_CHECK, state_->data,
                        state_->context);
   };
+  if (!budget_.has_time()) give_up(start, "the text takes too long");
   int result = run(0);
   if (result == PCRE2_ERROR_JIT_STACKLIMIT && state_->stack == nullptr) {
     state_->stack = pcre2_jit_stack_create(jit_stack_bytes / 8, jit_stack_bytes, nullptr);
@@ -90,14 +103,42 @@ std::optional<Regex::Match> Regex::Search::match_from(size_t start) {
     result = run(0);
   }
   if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(PCRE2_NO_JIT);
-  if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (result < 0) {
-    fail("regular expression: \"{}\" gives up at byte {} of a text of {}: {}", regex_.pattern_, start, text_.size(),
-         message_of(result));
+  if (result == PCRE2_ERROR_NOMATCH) return Outcome::no_match;
+  if (result == PCRE2_ERROR_MATCHLIMIT) return Outcome::too_many_steps;
+  if (result < 0) give_up(start, message_of(result));
+  return Outcome::match;
+}
+
+// A match that begins at `start`, where the light way took too many steps.
+Regex::Search::Outcome Regex::Search::match_with_effort(size_t start) {
+  for (uint32_t steps = light_steps * 8; steps <= most_steps; steps *= 4) {
+    if (!budget_.take_steps(steps)) give_up(start, "the matches of the text take too many steps together");
+    const Outcome outcome = match_in(start, start, steps);
+    if (outcome != Outcome::too_many_steps) return outcome;
   }
-  const size_t* range = pcre2_get_ovector_pointer(state_->data);
-  // \K in a look-ahead can put the begin behind the end; such a match is empty.
-  return Match{std::min(range[0], range[1]), range[1]};
+  give_up(start, "match limit exceeded");
+}
+
+std::optional<Regex::Match> Regex::Search::match_from(size_t start) {
+  size_t width = window;
+  while (start <= text_.size()) {
+    const size_t last = std::min(start + width - 1, text_.size());
+    Outcome outcome = match_in(start, last, light_steps);
+    if (outcome == Outcome::too_many_steps && last > start) {
+      width = std::max<size_t>(1, width / 16);
+      continue;
+    }
+    if (outcome == Outcome::too_many_steps) outcome = match_with_effort(start);
+    if (outcome == Outcome::match) {
+      const size_t* range = pcre2_get_ovector_pointer(state_->data);
+      // \K in a look-ahead can put the begin behind the end; such a match is empty.
+      return Match{std::min(range[0], range[1]), range[1]};
+    }
+    start = last + 1;
+    while (start < text_.size() && continues(text_[start])) ++start;
+    width = std::min(window, width * 2);
+  }
+  return std::nullopt;
 }
 
 std::optional<Regex::Match> Regex::Search::next() {
@@ -110,7 +151,7 @@ std::optional<Regex::Match> Regex::Search::next() {
     if (match->begin == match->end && last_end_ == match->end) {
       do {
         ++position_;
-      } while (position_ < text_.size() && (static_cast<unsigned char>(text_[position_]) & 0xc0u) == 0x80u);
+      } while (position_ < text_.size() && continues(text_[position_]));
       continue;
     }
     position_ = match->end;

@@ -13,6 +13,9 @@ namespace {
 // Ids of published vocabularies have few gaps. A table of n names may have ids up to 4 n + 2^20.
 int64_t largest_id(size_t names) { return static_cast<int64_t>(names) * 4 + (int64_t{1} << 20); }
 
+// Models look for the longest token at every place of a text, so that this bounds their work.
+constexpr size_t longest_name = size_t{16} << 10;
+
 }  // namespace
 
 TokenTable TokenTable::from_json(const JsonView& names) {
@@ -38,6 +41,8 @@ Json TokenTable::to_json() const {
 bool TokenTable::add(std::string_view name, int32_t id) {
   if (find_id(name) >= 0) return false;
   require(id >= 0, "token table: the id of \"{}\" is negative: {}", name, id);
+  require<FormatError>(name.size() <= longest_name, "token table: expected names of at most {} bytes, got one of {}",
+                       longest_name, name.size());
   require(text_.size() + name.size() < std::numeric_limits<uint32_t>::max(), "token table: more than 4 GiB of names");
   if (entries_.size() * 2 >= slots_.size()) grow();
   const Entry entry{hash_bytes(name), static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(name.size()), id};

@@ -19,7 +19,7 @@ class TokenTable {
   static TokenTable from_json(const JsonView& names);
   Json to_json() const;
 
-  // Adds a name; false if it is known already. `id` must not be negative.
+  // Adds a name; false if it is known already. `id` must not be negative. FormatError for names above 16 KiB.
   bool add(std::string_view name, int32_t id);
 
   // Adds a name, or gives a known one another id; the old id keeps its name.

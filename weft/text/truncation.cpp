@@ -33,6 +33,8 @@ int64_t read_count(const JsonView& description, std::string_view key, int64_t fa
   return count;
 }
 
+constexpr size_t most_entries = size_t{1} << 26;  // of all windows of one text
+
 // Keeps `length` entries at one end and makes windows of the rest.
 void cut(Encoding& encoding, size_t length, const Truncation& truncation) {
   const size_t size = encoding.size();
@@ -46,6 +48,12 @@ void cut(Encoding& encoding, size_t length, const Truncation& truncation) {
   require(stride < length, "truncation: expected a stride below the {} tokens that are left for text, got {}", length,
           stride);
   const size_t step = length - stride;
+  const size_t windows_needed = (size - length + step - 1) / step + 1;
+  require(
+      windows_needed <= most_entries / length,
+      "truncation: a stride of {} makes {} windows of {} tokens; at most {} tokens altogether are made; take a smaller "
+      "stride",
+      stride, windows_needed, length, most_entries);
   std::vector<Encoding> windows;
   if (truncation.direction == Side::right) {
     for (size_t begin = 0;; begin += step) {

@@ -28,7 +28,7 @@ ByteLevelDecoder::ByteLevelDecoder(const JsonView& description) {
   description.allow_only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
 }
 
-void ByteLevelDecoder::decode(std::vector<std::string>& tokens) const {
+void ByteLevelDecoder::decode(std::vector<std::string>& tokens, TextBudget&) const {
   std::string bytes;
   for (const std::string& token : tokens) append_bytes(token, bytes);
   tokens.assign(1, std::move(bytes));
@@ -36,7 +36,7 @@ void ByteLevelDecoder::decode(std::vector<std::string>& tokens) const {
 
 ByteFallbackDecoder::ByteFallbackDecoder(const JsonView& description) { description.allow_only({"type"}); }
 
-void ByteFallbackDecoder::decode(std::vector<std::string>& tokens) const {
+void ByteFallbackDecoder::decode(std::vector<std::string>& tokens, TextBudget&) const {
   std::vector<std::string> decoded;
   std::string run;
   const auto close_run = [&] {

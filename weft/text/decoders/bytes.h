@@ -9,7 +9,7 @@ namespace weft::text {
 class ByteLevelDecoder final : public Decoder {
  public:
   explicit ByteLevelDecoder(const JsonView& description);
-  void decode(std::vector<std::string>& tokens) const override;
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override;
   bool gives_bytes() const override { return true; }
 };
 
@@ -17,7 +17,7 @@ class ByteLevelDecoder final : public Decoder {
 class ByteFallbackDecoder final : public Decoder {
  public:
   explicit ByteFallbackDecoder(const JsonView& description);
-  void decode(std::vector<std::string>& tokens) const override;
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override;
 };
 
 }  // namespace weft::text

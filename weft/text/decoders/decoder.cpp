@@ -17,9 +17,9 @@ class DecoderSequence final : public Decoder {
     const JsonView list = description.at("decoders");
     for (size_t i = 0; i < list.size(); ++i) parts_.push_back(make_decoder(list.at(i)));
   }
-  void decode(std::vector<std::string>& tokens) const override {
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override {
     for (const auto& part : parts_) {
-      part->decode(tokens);
+      part->decode(tokens, budget);
       if (!part->gives_bytes() || part == parts_.back()) continue;
       for (std::string& token : tokens) token = repair_utf8(token);
     }

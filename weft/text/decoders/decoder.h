@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/base/json.h"
+#include "weft/text/text_budget.h"
 
 namespace weft::text {
 
@@ -12,7 +13,8 @@ namespace weft::text {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  virtual void decode(std::vector<std::string>& tokens) const = 0;
+  // weft::Error where the tokens grow beyond the budget, which is that of them all.
+  virtual void decode(std::vector<std::string>& tokens, TextBudget& budget) const = 0;
   // Whether what decode() leaves may not be UTF-8: the bytes of a text that is still to be repaired (utf8.h).
   virtual bool gives_bytes() const { return false; }
 };

@@ -21,7 +21,7 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 
 }  // namespace
 
-void MetaspaceDecoder::decode(std::vector<std::string>& tokens) const {
+void MetaspaceDecoder::decode(std::vector<std::string>& tokens, TextBudget&) const {
   for (size_t i = 0; i < tokens.size(); ++i) {
     const bool added = i == 0 && metaspace_.scheme != PrependScheme::never;
     tokens[i] = replaced(tokens[i], metaspace_.replacement, added ? "" : " ");
@@ -30,7 +30,7 @@ void MetaspaceDecoder::decode(std::vector<std::string>& tokens) const {
 
 FuseDecoder::FuseDecoder(const JsonView& description) { description.allow_only({"type"}); }
 
-void FuseDecoder::decode(std::vector<std::string>& tokens) const {
+void FuseDecoder::decode(std::vector<std::string>& tokens, TextBudget&) const {
   std::string all;
   for (const std::string& token : tokens) all += token;
   tokens.assign(1, std::move(all));
@@ -45,7 +45,7 @@ StripDecoder::StripDecoder(const JsonView& description) : content_(description.g
   if (start_ < 0 || stop_ < 0) description.expected("counts from 0 on");
 }
 
-void StripDecoder::decode(std::vector<std::string>& tokens) const {
+void StripDecoder::decode(std::vector<std::string>& tokens, TextBudget&) const {
   for (std::string& token : tokens) {
     std::string_view rest = token;
     for (int64_t i = 0; i < start_ && rest.starts_with(content_); ++i) rest.remove_prefix(content_.size());
@@ -59,13 +59,16 @@ ReplaceDecoder::ReplaceDecoder(const JsonView& description)
   description.allow_only({"type", "pattern", "content"});
 }
 
-void ReplaceDecoder::decode(std::vector<std::string>& tokens) const {
+void ReplaceDecoder::decode(std::vector<std::string>& tokens, TextBudget& budget) const {
+  size_t made = 0;
   for (std::string& token : tokens) {
     std::string result;
-    for (const Part& part : pattern_.parts(token)) {
+    for (const Part& part : pattern_.parts(token, budget)) {
+      budget.allow_size(made + result.size() + content_.size());
       result += part.is_match ? std::string_view(content_)
                               : std::string_view(token).substr(part.begin, part.end - part.begin);
     }
+    made += result.size();
     token = std::move(result);
   }
 }

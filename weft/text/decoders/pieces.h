@@ -10,7 +10,7 @@ namespace weft::text {
 class MetaspaceDecoder final : public Decoder {
  public:
   explicit MetaspaceDecoder(const JsonView& description) : metaspace_(description) {}
-  void decode(std::vector<std::string>& tokens) const override;
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override;
 
  private:
   Metaspace metaspace_;
@@ -20,14 +20,14 @@ class MetaspaceDecoder final : public Decoder {
 class FuseDecoder final : public Decoder {
  public:
   explicit FuseDecoder(const JsonView& description);
-  void decode(std::vector<std::string>& tokens) const override;
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override;
 };
 
 // Takes up to so many of one character away at each token's ends.
 class StripDecoder final : public Decoder {
  public:
   explicit StripDecoder(const JsonView& description);
-  void decode(std::vector<std::string>& tokens) const override;
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override;
 
  private:
   std::string content_;
@@ -39,7 +39,7 @@ class StripDecoder final : public Decoder {
 class ReplaceDecoder final : public Decoder {
  public:
   explicit ReplaceDecoder(const JsonView& description);
-  void decode(std::vector<std::string>& tokens) const override;
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override;
 
  private:
   Pattern pattern_;

@@ -46,7 +46,7 @@ WordPieceDecoder::WordPieceDecoder(const JsonView& description)
   description.allow_only({"type", "prefix", "cleanup"});
 }
 
-void WordPieceDecoder::decode(std::vector<std::string>& tokens) const {
+void WordPieceDecoder::decode(std::vector<std::string>& tokens, TextBudget&) const {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (i > 0) tokens[i] = tokens[i].starts_with(prefix_) ? tokens[i].substr(prefix_.size()) : " " + tokens[i];
     if (cleanup_) tokens[i] = clean_up(std::move(tokens[i]));
@@ -57,7 +57,7 @@ BpeDecoder::BpeDecoder(const JsonView& description) : suffix_(description.get_or
   description.allow_only({"type", "suffix"});
 }
 
-void BpeDecoder::decode(std::vector<std::string>& tokens) const {
+void BpeDecoder::decode(std::vector<std::string>& tokens, TextBudget&) const {
   for (size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
 }
 

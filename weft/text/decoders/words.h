@@ -9,7 +9,7 @@ namespace weft::text {
 class WordPieceDecoder final : public Decoder {
  public:
   explicit WordPieceDecoder(const JsonView& description);
-  void decode(std::vector<std::string>& tokens) const override;
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override;
 
  private:
   std::string prefix_;
@@ -20,7 +20,7 @@ class WordPieceDecoder final : public Decoder {
 class BpeDecoder final : public Decoder {
  public:
   explicit BpeDecoder(const JsonView& description);
-  void decode(std::vector<std::string>& tokens) const override;
+  void decode(std::vector<std::string>& tokens, TextBudget& budget) const override;
 
  private:
   std::string suffix_;

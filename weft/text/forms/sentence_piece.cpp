@@ -6,12 +6,13 @@
 
 #include "weft/base/error.h"
 #include "weft/base/files.h"
+#include "weft/text/forms/sentence_piece_check.h"
 
 namespace weft::text {
 
 namespace {
 
-constexpr uint64_t longest_model = uint64_t{1} << 30;
+constexpr uint64_t longest_model = uint64_t{1} << 28;
 
 std::optional<int32_t> role(int id) { return id < 0 ? std::nullopt : std::optional<int32_t>(id); }
 
@@ -19,8 +20,15 @@ std::optional<int32_t> role(int id) { return id < 0 ? std::nullopt : std::option
 
 SentencePieceModel::SentencePieceModel(std::string_view bytes, std::string source)
     : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  const auto status = processor_->LoadFromSerializedProto({bytes.data(), bytes.size()});
-  if (!status.ok()) fail<FormatError>("{}: not a SentencePiece model: {}", source, status.ToString());
+  check_sentence_piece_model(bytes, source);
+  try {
+    const auto status = processor_->LoadFromSerializedProto({bytes.data(), bytes.size()});
+    if (!status.ok()) fail<FormatError>("{}: not a SentencePiece model: {}", source, status.ToString());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {  // the trie that the library builds of the pieces
+    fail<FormatError>("{}: not a SentencePiece model: {}", source, error.what());
+  }
 }
 
 SentencePieceModel::SentencePieceModel(SentencePieceModel&&) noexcept = default;

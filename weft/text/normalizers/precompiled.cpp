@@ -119,7 +119,8 @@ bool PrecompiledNormalizer::begins_run(std::string_view text, size_t position) c
 }
 
 // Whether anything in it is replaced.
-bool PrecompiledNormalizer::change_cluster(std::string_view cluster, std::vector<CharacterChange>& changes) const {
+bool PrecompiledNormalizer::change_cluster(std::string_view cluster, std::vector<CharacterChange>& changes,
+                                           const TextBudget& budget) const {
   if (cluster.size() <= longest_cluster) {
     if (const auto whole = map_->find(cluster)) {
       put_replacement(cluster, *whole, changes);
@@ -132,6 +133,7 @@ bool PrecompiledNormalizer::change_cluster(std::string_view cluster, std::vector
     const std::string_view character = cluster.substr(0, next.length);
     if (const auto replacement = map_->find(character)) {
       put_replacement(character, *replacement, changes);
+      budget.allow_size(changes.size());
       changed = true;
     } else {
       changes.push_back({next.value, 0});
@@ -161,7 +163,7 @@ AlignedText PrecompiledNormalizer::normalize(AlignedText text) const {
     Graphemes graphemes(all.substr(begin));
     do {
       const std::string_view cluster = graphemes.next();
-      changed = change_cluster(cluster, changes) || changed;
+      changed = change_cluster(cluster, changes, text.budget()) || changed;
       shifted = shifted || changes.empty();
       position += cluster.size();
     } while (position < all.size() && (shifted || !begins_run(all, position)));

@@ -36,7 +36,7 @@ class PrecompiledNormalizer final : public Normalizer {
   bool is_plain(char32_t value) const { return value < 0x10000 && (plain_[value / 64] >> (value % 64) & 1u) != 0; }
   size_t plain_end(std::string_view text, size_t position) const;
   bool begins_run(std::string_view text, size_t position) const;
-  bool change_cluster(std::string_view cluster, std::vector<CharacterChange>& changes) const;
+  bool change_cluster(std::string_view cluster, std::vector<CharacterChange>& changes, const TextBudget& budget) const;
 
   std::optional<CharacterMap> map_;  // none: an empty map
   // By character: the map does not know it, and beside others of its kind it is a grapheme cluster of its own.

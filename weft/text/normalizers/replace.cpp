@@ -22,8 +22,8 @@ ReplaceNormalizer::ReplaceNormalizer(const JsonView& description)
 }
 
 AlignedText ReplaceNormalizer::normalize(AlignedText text) const {
-  if (!pattern_.occurs_in(text.text())) return text;
-  return replace_matches(text, pattern_.parts(text.text()), content_);
+  if (!pattern_.occurs_in(text.text(), text.budget())) return text;
+  return replace_matches(text, pattern_.parts(text.text(), text.budget()), content_);
 }
 
 PrependNormalizer::PrependNormalizer(const JsonView& description) : prefix_(description.get<std::string>("prepend")) {

@@ -10,6 +10,7 @@ namespace weft::text {
 namespace {
 
 constexpr size_t most_special_tokens = 1024;  // in one template
+constexpr int most_texts = 8;                 // in one template; published ones have each text once
 
 TemplatePiece read_piece(const JsonView& piece, const JsonView& special_tokens) {
   piece.allow_only({"Sequence", "SpecialToken"});
@@ -36,11 +37,14 @@ TemplatePiece read_piece(const JsonView& piece, const JsonView& special_tokens) 
 std::vector<TemplatePiece> read_pieces(const JsonView& list, const JsonView& special_tokens, int sequences) {
   std::vector<TemplatePiece> pieces;
   size_t special = 0;
+  int texts = 0;
   for (size_t i = 0; i < list.size(); ++i) {
     pieces.push_back(read_piece(list.at(i), special_tokens));
     if (pieces.back().sequence >= sequences) list.at(i).expected("no second text here");
-    special += pieces.back().ids.size() + (pieces.back().sequence >= 0 ? 1 : 0);
+    special += pieces.back().ids.size();
+    texts += pieces.back().sequence >= 0 ? 1 : 0;
   }
+  if (texts > most_texts) list.expected(fmt::format("at most {} texts", most_texts));
   if (special > most_special_tokens) list.expected(fmt::format("at most {} tokens", most_special_tokens));
   return pieces;
 }

@@ -4,13 +4,12 @@ namespace weft::text {
 
 SplitPreTokenizer::SplitPreTokenizer(const JsonView& description)
     : pattern_(description.at("pattern")),
-      behavior_(read_split_behavior(description.at("behavior"))),
-      invert_(description.get_or<bool>("invert", false)) {
+      rule_{read_split_behavior(description.at("behavior")), description.get_or<bool>("invert", false)} {
   description.allow_only({"type", "pattern", "behavior", "invert"});
 }
 
 void SplitPreTokenizer::split(Pieces& pieces) const {
-  pieces.cut_each([&](std::string_view view, auto&& emit) { pattern_.split(view, behavior_, invert_, emit); });
+  pieces.cut_each([&](std::string_view view, auto&& emit) { pattern_.split(view, rule_, pieces.text.budget(), emit); });
 }
 
 }  // namespace weft::text

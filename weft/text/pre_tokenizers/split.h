@@ -13,8 +13,7 @@ class SplitPreTokenizer final : public PreTokenizer {
 
  private:
   Pattern pattern_;
-  SplitBehavior behavior_;
-  bool invert_;
+  SplitRule rule_;
 };
 
 }  // namespace weft::text

@@ -1,0 +1,233 @@
+#include "weft/text/forms/sentence_piece_check.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "weft/base/error.h"
+#include "weft/text/utf8.h"
+
+namespace weft::text {
+
+namespace {
+
+constexpr size_t most_pieces = size_t{1} << 22;
+constexpr size_t longest_piece = size_t{16} << 10;
+constexpr size_t longest_replacement = 1024;  // of one character or a few; published maps have up to 33 bytes
+
+enum class Wire { varint = 0, eight_bytes = 1, bytes = 2, four_bytes = 5 };
+
+struct Field {
+  uint64_t number = 0;
+  Wire wire = Wire::varint;
+  uint64_t value = 0;        // of a varint
+  std::string_view content;  // of the others
+};
+
+// Field numbers of the format.
+namespace model_field {
+constexpr uint64_t piece = 1;
+constexpr uint64_t trainer = 2;
+constexpr uint64_t normalizer = 3;
+constexpr uint64_t denormalizer = 5;
+}  // namespace model_field
+constexpr uint64_t piece_text = 1;
+constexpr uint64_t piece_score = 2;
+constexpr uint64_t trainer_model_type = 3;
+constexpr uint64_t normalizer_map = 2;
+
+uint32_t read_u32(std::string_view bytes) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value |= uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return value;
+}
+
+// The fields of a message, one after another.
+class Message {
+ public:
+  Message(std::string_view bytes, std::string place) : rest_(bytes), place_(std::move(place)) {}
+
+  bool next(Field& field) {
+    if (rest_.empty()) return false;
+    const uint64_t key = varint();
+    field.number = key >> 3;
+    field.wire = static_cast<Wire>(key & 7u);
+    require<FormatError>(field.number > 0 && field.number < (uint64_t{1} << 29), "{}: the field number {} is not one",
+                         place_, field.number);
+    switch (field.wire) {
+      case Wire::varint:
+        field.value = varint();
+        field.content = {};
+        return true;
+      case Wire::eight_bytes:
+        field.content = take(8);
+        return true;
+      case Wire::bytes:
+        field.content = take(varint());
+        return true;
+      case Wire::four_bytes:
+        field.content = take(4);
+        return true;
+    }
+    fail<FormatError>("{}: field {} has the wire type {}, which is not supported", place_, field.number, key & 7u);
+  }
+  void expect(const Field& field, Wire wire) const {
+    require<FormatError>(field.wire == wire, "{}: field {} has the wire type {}, expected {}", place_, field.number,
+                         static_cast<int>(field.wire), static_cast<int>(wire));
+  }
+
+ private:
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = static_cast<unsigned char>(take(1)[0]);
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+    fail<FormatError>("{}: a number of more than 64 bits", place_);
+  }
+  std::string_view take(uint64_t count) {
+    require<FormatError>(count <= rest_.size(), "{}: {} bytes are to follow, but only {} do", place_, count,
+                         rest_.size());
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return taken;
+  }
+
+  std::string_view rest_;
+  std::string place_;
+};
+
+void check_piece(std::string_view bytes, const std::string& place) {
+  Message message(bytes, place);
+  std::string_view text;
+  Field field;
+  while (message.next(field)) {
+    if (field.number == piece_text) {
+      message.expect(field, Wire::bytes);
+      text = field.content;
+    } else if (field.number == piece_score) {
+      message.expect(field, Wire::four_bytes);
+      require<FormatError>(std::isfinite(std::bit_cast<float>(read_u32(field.content))), "{}: the score is not finite",
+                           place);
+    }
+  }
+  require<FormatError>(!text.empty(), "{}: the piece is empty", place);
+  require<FormatError>(text.size() <= longest_piece, "{}: expected at most {} bytes, got {}", place, longest_piece,
+                       text.size());
+  require<FormatError>(is_utf8(text) && text.find('\0') == text.npos, "{}: the piece is not UTF-8 text", place);
+}
+
+// A walk through all of a double array (Yata, Darts-clone) that a text could lead to, as the library goes, which looks
+// at the place of every byte below a node.
+class MapCheck {
+ public:
+  MapCheck(std::string_view trie, std::string_view replacements, const std::string& place)
+      : trie_(trie), replacements_(replacements), place_(place), seen_(trie.size() / 4, false) {}
+
+  void run() {
+    require<FormatError>(!seen_.empty(), "{}: the trie is empty", place_);
+    std::vector<size_t> open = {0};
+    seen_[0] = true;
+    while (!open.empty()) {
+      const size_t node = open.back();
+      open.pop_back();
+      const size_t base = node ^ offset_of(unit(node));
+      if (node > 0 && (unit(node) >> 8 & 1u) != 0) check_leaf(base);
+      for (size_t byte = 0; byte < 256; ++byte) {
+        const size_t child = base ^ byte;
+        require<FormatError>(child < seen_.size(), "{}: the trie leads out of its {} units", place_, seen_.size());
+        if ((unit(child) & 0x800000ffu) != byte || seen_[child]) continue;
+        seen_[child] = true;
+        open.push_back(child);
+      }
+    }
+  }
+
+ private:
+  uint32_t unit(size_t index) const { return read_u32(trie_.substr(index * 4)); }
+  static size_t offset_of(uint32_t unit) { return size_t{unit >> 10} << ((unit & 0x200u) >> 6); }
+
+  void check_leaf(size_t base) const {
+    require<FormatError>(base < seen_.size(), "{}: the trie leads out of its {} units", place_, seen_.size());
+    const size_t begin = unit(base) & 0x7fffffffu;
+    require<FormatError>(begin <= replacements_.size(), "{}: replacement at byte {} of {}", place_, begin,
+                         replacements_.size());
+    const std::string_view text = replacements_.substr(begin);
+    const size_t length = std::min(text.find('\0'), text.size());
+    require<FormatError>(length <= longest_replacement, "{}: expected replacements of at most {} bytes, got {}", place_,
+                         longest_replacement, length);
+    require<FormatError>(is_utf8(text.substr(0, length)), "{}: the replacement at byte {} is not UTF-8", place_, begin);
+  }
+
+  std::string_view trie_;
+  std::string_view replacements_;
+  const std::string& place_;
+  std::vector<bool> seen_;
+};
+
+void check_map(std::string_view map, const std::string& place) {
+  if (map.empty()) return;
+  require<FormatError>(map.size() > 4, "{}: expected more than 4 bytes, got {}", place, map.size());
+  const size_t size = read_u32(map);
+  map.remove_prefix(4);
+  require<FormatError>(size < map.size() && size % 4 == 0, "{}: a trie of {} bytes does not fit the {} that follow",
+                       place, size, map.size());
+  MapCheck(map.substr(0, size), map.substr(size), place).run();
+}
+
+void check_normalizer(std::string_view bytes, const std::string& place) {
+  Message message(bytes, place);
+  Field field;
+  while (message.next(field)) {
+    if (field.number != normalizer_map) continue;
+    message.expect(field, Wire::bytes);
+    check_map(field.content, place + ": character map");
+  }
+}
+
+void check_trainer(std::string_view bytes, const std::string& place) {
+  Message message(bytes, place);
+  Field field;
+  while (message.next(field)) {
+    if (field.number != trainer_model_type) continue;
+    message.expect(field, Wire::varint);
+    require<FormatError>(field.value >= 1 && field.value <= 4,
+                         "{}: expected a model type from 1 to 4 (unigram, bpe, word, char), got {}", place,
+                         field.value);
+  }
+}
+
+}  // namespace
+
+void check_sentence_piece_model(std::string_view bytes, const std::string& source) {
+  const std::string place = source + ": not a SentencePiece model";
+  Message message(bytes, place);
+  size_t pieces = 0;
+  Field field;
+  while (message.next(field)) {
+    switch (field.number) {
+      case model_field::piece:
+        message.expect(field, Wire::bytes);
+        check_piece(field.content, fmt::format("{}: piece {}", place, pieces));
+        require<FormatError>(++pieces <= most_pieces, "{}: more than {} pieces", place, most_pieces);
+        break;
+      case model_field::trainer:
+        message.expect(field, Wire::bytes);
+        check_trainer(field.content, place + ": trainer");
+        break;
+      case model_field::normalizer:
+      case model_field::denormalizer:
+        message.expect(field, Wire::bytes);
+        check_normalizer(field.content, place + ": normalizer");
+        break;
+      default:
+        break;
+    }
+  }
+  require<FormatError>(pieces > 0, "{}: it has no pieces", place);
+}
+
+}  // namespace weft::text
