@@ -25,6 +25,18 @@ size_t language_code_length(std::string_view text) {
   return end == text.npos || end < 3 ? 0 : end + 2;
 }
 
+// The target's model leaves the mark of a blank in pieces that only the source's model knows.
+std::string with_blanks(std::string_view text) {
+  constexpr std::string_view mark = "\u2581";
+  std::string result;
+  for (size_t next = text.find(mark); next != text.npos; next = text.find(mark)) {
+    result += text.substr(0, next);
+    result += ' ';
+    text.remove_prefix(next + mark.size());
+  }
+  return result += text;
+}
+
 std::string trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -89,7 +101,7 @@ std::string MarianTokenizer::decode_bytes(std::span<const int32_t> ids, SpecialT
     }
   }
   close();
-  return trimmed(text);
+  return trimmed(with_blanks(text));
 }
 
 std::string MarianTokenizer::token(int32_t id) const {
