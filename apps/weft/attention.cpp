@@ -85,7 +85,7 @@ AttentionMaps causal_maps(const AttentionOptions& options, const std::string& te
 
 AttentionMaps bert_maps(const AttentionOptions& options, const std::string& text) {
   const LoadedBert bert(options.run);
-  const std::vector<int32_t> ids = generate::encode_prompt(*bert.tokenizer, bert.config, text);
+  const std::vector<int32_t> ids = bert.encode(text);
   check_length("text", ids, bert.model->model.config());
   AttentionTrace trace;
   Context ctx = tracing(options, trace);

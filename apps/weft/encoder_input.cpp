@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/kernels/softmax.h"
+#include "weft/text/encoding_tokenizer.h"
 #include "weft/text/tokenizer_file.h"
 
 namespace weft::app {
@@ -15,9 +16,16 @@ LoadedBert::LoadedBert(const std::string& folder)
       tokenizer(text::load_tokenizer(folder)),
       config(generate::load_generation_config(folder)) {}
 
+std::vector<int32_t> LoadedBert::encode(const std::string& line) const {
+  const auto* published = dynamic_cast<const text::EncodingTokenizer*>(tokenizer.get());
+  if (published == nullptr || published->special_tokens_per_text() == 0)
+    return generate::encode_prompt(*tokenizer, config, line);
+  return published->encode({line}, {.detail = text::EncodeDetail::ids}).ids;
+}
+
 std::vector<int32_t> LoadedBert::encode(const std::string& line, int64_t number) const {
-  std::vector<int32_t> ids = generate::encode_prompt(*tokenizer, config, line);
-  const size_t added = config.bos_id ? 1 : 0;
+  std::vector<int32_t> ids = encode(line);
+  const size_t added = encode("").size();
   require(ids.size() > added, "line {} has no tokens", number);
   require(static_cast<int64_t>(ids.size()) <= model->model.config().max_length,
           "line {} has {} tokens, the model takes {}; give a shorter one", number, ids.size(),

@@ -16,7 +16,10 @@ namespace weft::app {
 struct LoadedBert {
   explicit LoadedBert(const std::string& folder);
 
-  // The ids of a line as the model reads them: the folder's first token (CLS), if it has one, then the text.
+  // The ids of a text as the model reads them: with the special tokens that its tokenizer puts around a text; if it
+  // puts none, with the folder's first token (CLS), if that is named.
+  std::vector<int32_t> encode(const std::string& line) const;
+  // The same of a line of input.
   // weft::Error, naming the line by its number from 1, for a line without tokens and one longer than the model takes.
   std::vector<int32_t> encode(const std::string& line, int64_t number) const;
 

@@ -132,6 +132,34 @@ TEST_F(DecodeTest, Classifies) {
             together[1]);
 }
 
+// As a published folder says: [CLS] and [SEP] by the tokenizer's post-processor.
+TEST_F(DecodeTest, PutsThePublishedSpecialTokensAroundAText) {
+  Json vocabulary = {{"[UNK]", 0}, {"[CLS]", 1}, {"[SEP]", 2}, {"[MASK]", 3}, {"rose", 4}, {"is", 5}};
+  while (vocabulary.size() < 23) vocabulary[fmt::format("word{}", vocabulary.size())] = vocabulary.size();
+  const Json document = {
+      {"added_tokens", {{{"id", 3}, {"content", "[MASK]"}, {"special", true}}}},
+      {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+      {"post_processor",
+       {{"type", "BertProcessing"}, {"sep", Json::array({"[SEP]", 2})}, {"cls", Json::array({"[CLS]", 1})}}},
+      {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "[UNK]"}}}};
+  std::filesystem::remove(folder_ / "bert/tokenizer_config.json");
+  write_file_atomically(folder_ / "bert/tokenizer.json", format_json(document));
+  const auto positions = [&](const std::string& text) {
+    Json list = Json::array();
+    const std::string found = lines("fill-mask " + path("bert") + " --json --text '" + text + "'").at(0);
+    const Json output = parse_json(found, "output");
+    for (const Json& mask : output.at("masks")) list.push_back(mask.at("position"));
+    return list;
+  };
+  EXPECT_EQ(positions("[MASK] rose is [MASK]"), Json({1, 4}));
+  lines("attention " + path("bert") + " --text 'rose is' --out " + path("maps.json"));
+  const Json maps = parse_json(read_file(folder_ / "maps.json"), "maps.json");
+  EXPECT_EQ(maps.at("sequences").at("text"), (Json{"[CLS]", "rose", "is", "[SEP]"}));
+  EXPECT_THAT(error_of("classify " + path("bert"), "rose\n\n"), HasSubstr("line 2 has no tokens"));
+  EXPECT_THAT(error_of("classify " + path("bert") + " --text 'is is is is is is is'"),
+              HasSubstr("line 1 has 9 tokens, the model takes 8"));
+}
+
 TEST_F(DecodeTest, MapsTheAttentionOfEveryArchitecture) {
   const auto maps = [&](const std::string& arguments) {
     lines("attention " + arguments + " --out " + path("maps.json"));

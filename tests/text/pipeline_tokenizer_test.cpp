@@ -273,6 +273,20 @@ TEST(PipelineTokenizer, CatastrophicPatternsGiveUp) {
   EXPECT_THAT(message_of([&] { tokenizer.encode(text); }), HasSubstr("\"(a+)+$\" gives up at byte 0"));
 }
 
+TEST(PipelineTokenizer, TruncationLeavesRoomForSpecialTokens) {
+  const PipelineTokenizer tokenizer = load(fixtures() / "bert-cased/tokenizer.json");
+  const auto cut = [&](int64_t length, int64_t stride, const TextPair& texts) {
+    EncodeOptions options;
+    options.truncation = Truncation{.max_length = length, .stride = stride};
+    return tokenizer.encode(texts, options).ids;
+  };
+  EXPECT_EQ(tokenizer.special_tokens_per_text(), 2);
+  EXPECT_EQ(cut(2, 0, {"to be"}).size(), 2u);
+  EXPECT_EQ(message_of([&] { cut(1, 0, {"to be"}); }), "truncation: 1 tokens have no room for the 2 special ones");
+  EXPECT_EQ(message_of([&] { cut(2, 0, {"to", "be"}); }), "truncation: 2 tokens have no room for the 3 special ones");
+  EXPECT_THAT(message_of([&] { cut(4, 3, {"to be"}); }), HasSubstr("expected a stride within the 2 tokens"));
+}
+
 TEST(PipelineTokenizer, MergesInCirclesEnd) {
   const Json document = Json::parse(R"({"model": {"type": "BPE", "vocab": {"a": 0, "aa": 1, "aaaa": 2},
       "merges": ["a a", "aa aa", ["a", "a"]]}})");

@@ -71,6 +71,10 @@ std::vector<Encoding> EncodingTokenizer::encode_batch(std::span<const TextPair> 
   return encodings;
 }
 
+int64_t EncodingTokenizer::special_tokens_per_text() const {
+  return post_processor() != nullptr ? post_processor()->added_tokens(false) : 0;
+}
+
 std::vector<int32_t> EncodingTokenizer::encode(std::string_view text) const {
   return encode_text({.text = text, .type_id = 0, .detail = EncodeDetail::ids}).ids;
 }

@@ -30,9 +30,12 @@ class EncodingTokenizer : public Tokenizer {
   // What the tokenizer's files say about truncation and padding.
   const EncodeOptions& default_options() const { return default_options_; }
 
+  // weft::Error where truncation leaves no room for the special tokens, or for the stride beside them.
   Encoding encode(const TextPair& texts, const EncodeOptions& options) const;
   // Each as by itself, but padded together; in parallel.
   std::vector<Encoding> encode_batch(std::span<const TextPair> texts, const EncodeOptions& options) const;
+  // How many special tokens encode() puts around one text.
+  int64_t special_tokens_per_text() const;
   // No special tokens, no truncation, no padding.
   std::vector<int32_t> encode(std::string_view text) const override;
 
