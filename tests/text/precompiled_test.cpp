@@ -17,7 +17,8 @@ namespace {
 
 Json description() {
   const auto file = std::filesystem::path(WEFT_SOURCE_DIR) / "tests/fixtures/tokenizers/spm-unigram-1k/tokenizer.json";
-  for (const Json& part : parse_json(read_file(file), file.string())["normalizer"]["normalizers"]) {
+  const Json document = parse_json(read_file(file), file.string());
+  for (const Json& part : document["normalizer"]["normalizers"]) {
     if (part["type"] == "Precompiled") return part;
   }
   return {};

@@ -77,6 +77,9 @@ void WordCache::Table<E, count>::put(std::string_view piece, uint64_t hash, cons
   }
 }
 
+template class WordCache::Table<WordCache::Words, 1 << 16>;
+template class WordCache::Table<WordCache::LongWords, 1 << 12>;
+
 bool WordCache::find(std::string_view piece, uint64_t hash, std::vector<PieceToken>& tokens) const {
   return (piece.size() <= Words::longest && words_.find(piece, hash, tokens)) || long_words_.find(piece, hash, tokens);
 }
