@@ -1,5 +1,8 @@
 #include "weft/kernels/scored_attention.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "weft/base/threads.h"
 #include "weft/kernels/portable/scored_attention.h"
 
@@ -12,6 +15,8 @@ using portable::ScoredHead;
 using portable::TermGradients;
 
 using Floats = std::vector<float>;
+
+constexpr int64_t block_queries = 64;
 
 // Rows [begin, begin + count) of one head as dense f32.
 void load(const ConstHeads& from, int64_t begin, int64_t count, int64_t head, int64_t e, Floats& into) {
@@ -40,39 +45,91 @@ void store(const Floats& from, int64_t begin, int64_t count, int64_t head, int64
   }
 }
 
-// The arrays of one head of one segment; kept from head to head.
+// The arrays of one block of queries and of its keys; kept from block to block.
 struct Scratch {
-  Floats q, k, v, soft, weights, output, d_output, dq, dk, dv;
+  Floats q, k, k_transposed, v, v_transposed, soft, weights, output, d_output, dq, dk, dv;
+};
+
+// A thread's part of a key/value head: of the segments [first, last) the queries of piece `piece` of `pieces`.
+struct Share {
+  size_t first = 0;
+  size_t last = 0;
+  int64_t piece = 0;
+  int64_t pieces = 1;
+
+  // The first query of a piece of a segment; that of the piece after the last is where the segment ends.
+  static int64_t begin_of(const AttentionSegment& segment, int64_t piece, int64_t pieces) {
+    const int64_t blocks = (segment.q_length + block_queries - 1) / block_queries;
+    return std::min(segment.q_length, blocks * piece / pieces * block_queries);
+  }
+};
+
+// Cuts a key/value head into about `wanted` shares: runs of segments, or where they are fewer, pieces of each.
+std::vector<Share> shares_of(const AttentionProblem& problem, int64_t wanted) {
+  std::vector<Share> shares;
+  const auto segments = static_cast<int64_t>(problem.segments.size());
+  if (segments == 0) return shares;
+  const int64_t blocks = (portable::longest_lengths(problem).q + block_queries - 1) / block_queries;
+  const int64_t runs = std::clamp<int64_t>(wanted, 1, segments);
+  const int64_t pieces = std::clamp<int64_t>(wanted / segments, 1, std::max<int64_t>(1, blocks));
+  for (int64_t run = 0; run < runs; ++run) {
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      shares.push_back({static_cast<size_t>(segments * run / runs), static_cast<size_t>(segments * (run + 1) / runs),
+                        piece, pieces});
+    }
+  }
+  return shares;
+}
+
+// One key/value head of a call and one share of it.
+struct Task {
+  const ScoredAttention& call;
+  int64_t kv_head;
+  const Share& share;
 };
 
 portable::Terms<float> terms_of(const DistanceTerms& terms) {
   return {terms.relative_keys, terms.relative_values, terms.bucket_bias, terms};
 }
 
-ScoredHead<float> begin_head(const ScoredAttention& call, const AttentionHead& head, Scratch& scratch) {
-  const AttentionSegment& segment = head.segment();
-  load(call.q, segment.q_begin, segment.q_length, head.head, call.problem.head_dim, scratch.q);
-  const auto scores = static_cast<size_t>(segment.q_length * segment.k_length);
-  scratch.soft.resize(scores);
-  scratch.weights.resize(scores);
-  const ScoredHead<float> result{
-      head, call.rule, terms_of(call.terms), call.additive, scratch.q.data(), scratch.k.data(), scratch.v.data()};
-  portable::scored_weights(result, scratch.soft.data(), scratch.weights.data());
-  return result;
+void load_keys(const Task& task, const AttentionSegment& segment, Scratch& scratch) {
+  const AttentionProblem& problem = task.call.problem;
+  load(task.call.k, segment.k_begin, segment.k_length, task.kv_head, problem.head_dim, scratch.k);
+  load(task.call.v, segment.k_begin, segment.k_length, task.kv_head, portable::value_dim_of(problem), scratch.v);
+  scratch.k_transposed.resize(scratch.k.size());
+  portable::transpose(scratch.k.data(), segment.k_length, problem.head_dim, scratch.k_transposed.data());
 }
 
-// Calls body(head, first of its group) for every query head that reads a key/value head, segment after segment.
+// Calls body(block, its weights in scratch) for every block of queries of every query head that reads the key/value
+// head in segment s, whose keys are loaded.
 template <typename Body>
-void for_each_head(const ScoredAttention& call, int64_t kv_head, Scratch& scratch, const Body& body) {
-  const AttentionProblem& problem = call.problem;
-  const portable::LongestLengths longest = portable::longest_lengths(problem);
-  const int64_t group = problem.heads / problem.kv_heads;
-  for (size_t s = 0; s < problem.segments.size(); ++s) {
-    const AttentionSegment& segment = problem.segments[s];
-    load(call.k, segment.k_begin, segment.k_length, kv_head, problem.head_dim, scratch.k);
-    load(call.v, segment.k_begin, segment.k_length, kv_head, portable::value_dim_of(problem), scratch.v);
-    for (int64_t h = 0; h < group; ++h) {
-      body(AttentionHead{problem, longest, static_cast<int64_t>(s), kv_head * group + h}, h);
+void for_each_block(const Task& task, size_t s, const portable::LongestLengths& longest, Scratch& scratch,
+                    const Body& body) {
+  const ScoredAttention& call = task.call;
+  const AttentionSegment& segment = call.problem.segments[s];
+  const int64_t group = call.problem.heads / call.problem.kv_heads;
+  const int64_t first = Share::begin_of(segment, task.share.piece, task.share.pieces);
+  const int64_t last = Share::begin_of(segment, task.share.piece + 1, task.share.pieces);
+  for (int64_t h = 0; h < group; ++h) {
+    const AttentionHead head{call.problem, longest, static_cast<int64_t>(s), task.kv_head * group + h};
+    for (int64_t begin = first; begin < last; begin += block_queries) {
+      const int64_t end = std::min(begin + block_queries, last);
+      load(call.q, segment.q_begin + begin, end - begin, head.head, call.problem.head_dim, scratch.q);
+      scratch.soft.resize(static_cast<size_t>((end - begin) * segment.k_length));
+      scratch.weights.resize(scratch.soft.size());
+      const ScoredHead<float> block{.head = head,
+                                    .begin = begin,
+                                    .end = end,
+                                    .rule = call.rule,
+                                    .terms = terms_of(call.terms),
+                                    .additive = call.additive,
+                                    .q = scratch.q.data(),
+                                    .k = scratch.k.data(),
+                                    .k_transposed = scratch.k_transposed.data(),
+                                    .v = scratch.v.data(),
+                                    .v_transposed = scratch.v_transposed.data()};
+      portable::scored_weights(block, scratch.soft.data(), scratch.weights.data());
+      body(block);
     }
   }
 }
@@ -82,77 +139,132 @@ void add(const Floats& from, float* into) {
   for (size_t i = 0; i < from.size(); ++i) into[i] += from[i];
 }
 
-// One kv head's part of the tables' gradients: the heads are summed in their order, whoever computed them.
-struct TablePart {
-  Floats keys, values, bias;
+// What one task adds to the gradients: to those of the tables, and where it has only a piece of its segment's queries,
+// to dk and dv. They are summed in the order of the tasks, whoever ran them.
+struct Part {
+  Floats keys, values, bias;  // of the tables
+  Floats dk, dv;
 
-  TermGradients<float> gradients() {
+  TermGradients<float> tables() {
     const auto pointer = [](Floats& part) { return part.empty() ? nullptr : part.data(); };
     return {pointer(keys), pointer(values), pointer(bias)};
   }
 };
 
+Part empty_part(const ScoredAttention& call, const ScoredAttentionGradients& gradients) {
+  Part part;
+  const auto rows = static_cast<size_t>(2 * call.terms.max_distance + 1);
+  if (gradients.relative_keys != nullptr) part.keys.assign(rows * static_cast<size_t>(call.problem.head_dim), 0.0f);
+  if (gradients.relative_values != nullptr) {
+    part.values.assign(rows * static_cast<size_t>(portable::value_dim_of(call.problem)), 0.0f);
+  }
+  if (gradients.bucket_bias != nullptr) {
+    const int32_t buckets = 1 + *std::max_element(call.terms.bucket_of.begin(), call.terms.bucket_of.end());
+    part.bias.assign(static_cast<size_t>(buckets * call.problem.heads), 0.0f);
+  }
+  return part;
+}
+
+void store_keys(const Task& task, size_t s, const Floats& dk, const Floats& dv,
+                const ScoredAttentionGradients& gradients) {
+  const AttentionProblem& problem = task.call.problem;
+  const AttentionSegment& segment = problem.segments[s];
+  store(dk, segment.k_begin, segment.k_length, task.kv_head, problem.head_dim, gradients.dk);
+  store(dv, segment.k_begin, segment.k_length, task.kv_head, portable::value_dim_of(problem), gradients.dv);
+}
+
+void backward_task(const Task& task, const ConstHeads& d_output, const ScoredAttentionGradients& gradients,
+                   Part& part) {
+  const AttentionProblem& problem = task.call.problem;
+  const int64_t e = problem.head_dim, value_dim = portable::value_dim_of(problem);
+  const portable::LongestLengths longest = portable::longest_lengths(problem);
+  Scratch scratch;
+  for (size_t s = task.share.first; s < task.share.last; ++s) {
+    const AttentionSegment& segment = problem.segments[s];
+    load_keys(task, segment, scratch);
+    scratch.v_transposed.resize(scratch.v.size());
+    portable::transpose(scratch.v.data(), segment.k_length, value_dim, scratch.v_transposed.data());
+    scratch.dk.assign(scratch.k.size(), 0.0f);
+    scratch.dv.assign(scratch.v.size(), 0.0f);
+    for_each_block(task, s, longest, scratch, [&](const ScoredHead<float>& block) {
+      const int64_t row = segment.q_begin + block.begin;
+      load(d_output, row, block.queries(), block.head.head, value_dim, scratch.d_output);
+      scratch.dq.assign(scratch.q.size(), 0.0f);
+      portable::scored_head_backward(block, scratch.soft.data(), scratch.weights.data(), scratch.d_output.data(),
+                                     scratch.dq.data(), scratch.dk.data(), scratch.dv.data(), part.tables());
+      store(scratch.dq, row, block.queries(), block.head.head, e, gradients.dq);
+    });
+    if (task.share.pieces == 1) {
+      store_keys(task, s, scratch.dk, scratch.dv, gradients);
+    } else {
+      part.dk = std::move(scratch.dk);
+      part.dv = std::move(scratch.dv);
+    }
+  }
+}
+
 }  // namespace
 
 void scored_attention_forward(const ScoredAttention& call, const MutableHeads& output, float* weights) {
-  const int64_t value_dim = portable::value_dim_of(call.problem);
-  parallel_tasks(call.problem.kv_heads, [&](int64_t kv_head) {
+  const AttentionProblem& problem = call.problem;
+  const int64_t value_dim = portable::value_dim_of(problem);
+  const portable::LongestLengths longest = portable::longest_lengths(problem);
+  if (weights != nullptr) {
+    std::fill_n(weights, static_cast<int64_t>(problem.segments.size()) * problem.heads * longest.q * longest.k, 0.0f);
+  }
+  const std::vector<Share> shares = shares_of(problem, 2 * thread_count() / problem.kv_heads);
+  const auto count = static_cast<int64_t>(shares.size());
+  parallel_tasks(problem.kv_heads * count, [&](int64_t index) {
+    const Task task{call, index / count, shares[static_cast<size_t>(index % count)]};
     Scratch scratch;
-    for_each_head(call, kv_head, scratch, [&](const AttentionHead& head, int64_t) {
-      const ScoredHead<float> scored = begin_head(call, head, scratch);
-      const AttentionSegment& segment = head.segment();
-      if (weights != nullptr) {
-        for (int64_t i = 0; i < head.longest.q; ++i) {
-          float* row = weights + head.element(i, 0);
-          std::fill_n(row, head.longest.k, 0.0f);
-          if (i < segment.q_length)
-            std::copy_n(&scratch.weights[static_cast<size_t>(i * segment.k_length)], segment.k_length, row);
+    for (size_t s = task.share.first; s < task.share.last; ++s) {
+      const AttentionSegment& segment = problem.segments[s];
+      load_keys(task, segment, scratch);
+      for_each_block(task, s, longest, scratch, [&](const ScoredHead<float>& block) {
+        for (int64_t i = block.begin; i < block.end && weights != nullptr; ++i) {
+          const float* row = scratch.weights.data() + (i - block.begin) * segment.k_length;
+          std::copy_n(row, segment.k_length, weights + block.head.element(i, 0));
         }
-      }
-      scratch.output.resize(static_cast<size_t>(segment.q_length * value_dim));
-      portable::scored_output(scored, scratch.weights.data(), scratch.output.data());
-      store(scratch.output, segment.q_begin, segment.q_length, head.head, value_dim, output);
-    });
+        scratch.output.resize(static_cast<size_t>(block.queries() * value_dim));
+        portable::scored_output(block, scratch.weights.data(), scratch.output.data());
+        store(scratch.output, segment.q_begin + block.begin, block.queries(), block.head.head, value_dim, output);
+      });
+    }
   });
 }
 
 void scored_attention_backward(const ScoredAttention& call, const ConstHeads& d_output,
                                const ScoredAttentionGradients& gradients) {
+  // Enough for any number of cores that is usual, and the same for all.
+  constexpr int64_t few_tasks = 16;
   const AttentionProblem& problem = call.problem;
-  const int64_t e = problem.head_dim, value_dim = portable::value_dim_of(problem);
-  const int64_t group = problem.heads / problem.kv_heads;
-  const auto relative_rows = static_cast<size_t>(2 * call.terms.max_distance + 1);
-  const int64_t buckets = call.terms.bucket_of.empty()
-                              ? 0
-                              : 1 + *std::max_element(call.terms.bucket_of.begin(), call.terms.bucket_of.end());
-  std::vector<TablePart> parts(static_cast<size_t>(problem.kv_heads));
-  parallel_tasks(problem.kv_heads, [&](int64_t kv_head) {
-    TablePart& part = parts[static_cast<size_t>(kv_head)];
-    if (gradients.relative_keys != nullptr) part.keys.assign(relative_rows * static_cast<size_t>(e), 0.0f);
-    if (gradients.relative_values != nullptr) part.values.assign(relative_rows * static_cast<size_t>(value_dim), 0.0f);
-    if (gradients.bucket_bias != nullptr) part.bias.assign(static_cast<size_t>(buckets * problem.heads), 0.0f);
-    Scratch scratch;
-    for_each_head(call, kv_head, scratch, [&](const AttentionHead& head, int64_t number) {
-      const AttentionSegment& segment = head.segment();
-      const ScoredHead<float> scored = begin_head(call, head, scratch);
-      load(d_output, segment.q_begin, segment.q_length, head.head, value_dim, scratch.d_output);
-      scratch.dq.assign(scratch.q.size(), 0.0f);
-      if (number == 0) {
-        scratch.dk.assign(scratch.k.size(), 0.0f);
-        scratch.dv.assign(scratch.v.size(), 0.0f);
-      }
-      portable::scored_head_backward(scored, scratch.soft.data(), scratch.weights.data(), scratch.d_output.data(),
-                                     scratch.dq.data(), scratch.dk.data(), scratch.dv.data(), part.gradients());
-      store(scratch.dq, segment.q_begin, segment.q_length, head.head, e, gradients.dq);
-      if (number + 1 < group) return;
-      store(scratch.dk, segment.k_begin, segment.k_length, kv_head, e, gradients.dk);
-      store(scratch.dv, segment.k_begin, segment.k_length, kv_head, value_dim, gradients.dv);
-    });
+  const std::vector<Share> shares = shares_of(problem, few_tasks / problem.kv_heads);
+  const auto count = static_cast<int64_t>(shares.size());
+  std::vector<Part> parts(static_cast<size_t>(problem.kv_heads * count));
+  const auto task_of = [&](int64_t index) {
+    return Task{call, index / count, shares[static_cast<size_t>(index % count)]};
+  };
+  parallel_tasks(problem.kv_heads * count, [&](int64_t index) {
+    Part& part = parts[static_cast<size_t>(index)];
+    part = empty_part(call, gradients);
+    backward_task(task_of(index), d_output, gradients, part);
   });
-  for (const TablePart& part : parts) {
+  for (const Part& part : parts) {
     add(part.keys, gradients.relative_keys);
     add(part.values, gradients.relative_values);
     add(part.bias, gradients.bucket_bias);
+  }
+  // A share of pieces has one segment; its pieces follow each other.
+  for (int64_t index = 0; index < problem.kv_heads * count; ++index) {
+    const Task task = task_of(index);
+    if (task.share.pieces == 1 || task.share.piece > 0) continue;
+    Part& sum = parts[static_cast<size_t>(index)];
+    for (int64_t piece = 1; piece < task.share.pieces; ++piece) {
+      const Part& other = parts[static_cast<size_t>(index + piece)];
+      add(other.dk, sum.dk.data());
+      add(other.dv, sum.dv.data());
+    }
+    store_keys(task, task.share.first, sum.dk, sum.dv, gradients);
   }
 }
 

@@ -37,9 +37,9 @@ struct AdditiveMask {
   int64_t query_stride = 0;
 };
 
-// Attention by its scores, one head of one sequence after the other: never more than q × k numbers of one of them per
-// thread. Everything else as kernels::AttentionForward. Threads share out the key/value heads, so the result does not
-// depend on their number.
+// Attention by its scores, never more than 64 queries × k numbers of one head per thread. Everything else as
+// kernels::AttentionForward. Threads share out heads, segments and, where these are few, queries; backward in a way
+// that is the same for every number of threads, so that the result does not depend on it.
 struct ScoredAttention {
   AttentionProblem problem{};
   WeightRule rule = WeightRule::softmax;
