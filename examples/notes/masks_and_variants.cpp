@@ -4,6 +4,7 @@
 #include "notes.h"
 #include "weft/nn/attention.h"
 #include "weft/nn/positions.h"
+#include "weft/ops/linear_attention.h"
 #include "weft/ops/mask.h"
 #include "weft/ops/multi_head_attention.h"
 #include "weft/ops/scaled_dot_product_attention.h"
@@ -118,6 +119,28 @@ void by_content() {
   check("its weights", hard.weights, tensor_of({0, 1, 0}, {1, 1, 1, 3}), 0.0f);
 }
 
+// Kernelized linear attention: softmax's exp(q·k) becomes φ(q)·φ(k), so that the sums over the keys serve all queries.
+void kernelized() {
+  section("kernelized linear attention");
+  const int64_t s = 6, e = 4;
+  const Tensor q = randn({s, e}, 1), k = randn({s, e}, 2), v = randn({s, e}, 3);
+  const auto phi = [](float x) { return x > 0.0f ? x + 1.0f : std::exp(x); };  // elu(x) + 1
+  Tensor wanted = Tensor::zeros({s, e});
+  for (int64_t i = 0; i < s; ++i) {
+    float total = 0.0f;
+    for (int64_t j = 0; j <= i; ++j) {
+      float weight = 0.0f;
+      for (int64_t c = 0; c < e; ++c) weight += phi(q.data<float>()[i * e + c]) * phi(k.data<float>()[j * e + c]);
+      total += weight;
+      for (int64_t c = 0; c < e; ++c) wanted.data<float>()[i * e + c] += weight * v.data<float>()[j * e + c];
+    }
+    for (int64_t c = 0; c < e; ++c) wanted.data<float>()[i * e + c] /= total;
+  }
+  Context ctx;
+  const auto result = ops::linear_attention(ctx, {q}, {k}, {v}, {.causal = true}, {.heads = 1, .head_dim = e});
+  check("causal, by its formula", result.output.value(), wanted);
+}
+
 // Attention by position: with queries and keys that are positions alone, a position is nearest to itself.
 void by_position() {
   section("attention by position");
@@ -139,5 +162,6 @@ int main() {
   multi_headed();
   variance();
   by_content();
+  kernelized();
   by_position();
 }
