@@ -120,7 +120,8 @@ std::string property_items(std::string_view name) {
   if (const auto items = named_items(lower_case(name))) return *items;
   const Ranges later = later_characters(name);
   if (!later.empty()) return with(fmt::format("\\p{{{}}}", name), {later});
-  return fmt::format("\\p{{{}{}}}", is_script(name) ? "sc:" : "", name);
+  const std::string items = fmt::format("\\p{{{}{}}}", is_script(name) ? "sc:" : "", name);
+  return lower_case(name) == "han" ? with(items, {later_ideographs}) : items;
 }
 
 std::optional<std::string> bracket_items(std::string_view name) {

@@ -72,4 +72,7 @@ constexpr CharacterRange later_lowercase[] = {{0x10fc, 0x10fc},   {0x1c8a, 0x1c8
                                               {0xa7db, 0xa7db},   {0xa7f2, 0xa7f4},   {0xab69, 0xab69},
                                               {0x10d70, 0x10d85}, {0x1df25, 0x1df2a}, {0x1e030, 0x1e06d}};
 
+// \p{Han}
+constexpr CharacterRange later_ideographs[] = {{0x2b739, 0x2b739}, {0x2ebf0, 0x2ee5d}, {0x31350, 0x323af}};
+
 }  // namespace weft::text
