@@ -11,7 +11,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 repeat() {  # MEGABYTES
-  while :; do cat "${files[@]}"; done 2> "$folder/closed-pipe" | head -c "$1"000000 || true
+  while cat "${files[@]}"; do :; done 2> "$folder/closed-pipe" | head -c "$1"000000 || true
 }
 
 files=("$@")
