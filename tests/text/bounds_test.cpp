@@ -89,7 +89,7 @@ TEST(Bounds, ElementsAreCounted) {
   EXPECT_EQ(message_of([&] {
               with("normalizer", {{"type", "Sequence"}, {"normalizers", list}});
             }),
-            "t.json: normalizer: expected at most 1000 elements");
+            "t.json: normalizer: expected at most 500 elements");
 }
 
 TEST(Bounds, TokensAreNotPages) {

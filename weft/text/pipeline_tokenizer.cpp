@@ -10,7 +10,7 @@ namespace weft::text {
 
 namespace {
 
-constexpr size_t most_elements = 1000;  // of one stage; published pipelines have up to about ten
+constexpr size_t most_elements = 500;  // of one stage; published pipelines have up to about ten
 
 size_t count_objects(const Json& value) {
   size_t count = value.is_object() ? 1 : 0;

@@ -9,7 +9,7 @@ namespace weft::text {
 namespace {
 
 constexpr size_t growth = 64;  // no published normalizer comes near: NFKC makes at most 18 characters of one
-constexpr size_t spare_bytes = size_t{1} << 20;
+constexpr size_t spare_bytes = size_t{64} << 10;
 constexpr uint64_t spare_steps = 50'000'000;
 constexpr uint64_t steps_per_byte = 100;
 constexpr double spare_seconds = 10.0;
