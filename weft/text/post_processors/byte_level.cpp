@@ -83,7 +83,7 @@ RobertaProcessing::RobertaProcessing(const JsonView& description)
 void RobertaProcessing::process(std::vector<EncodedPart>& parts, AddSpecialTokens special) const {
   if (trim_offsets_) trim_all(parts, add_prefix_space_);
   for (EncodedPart& part : parts) {
-    for (Encoding& window : part.encoding.overflowing) window.type_ids.assign(window.size(), 0);
+    for (Encoding& window : part.encoding.overflowing) std::ranges::fill(window.type_ids, 0);
   }
   template_.process(parts, special);
 }
