@@ -103,6 +103,14 @@ TEST(Bounds, TokensAreNotPages) {
               HasSubstr("t.json: added_tokens[0].content: expected at most 16384 bytes"));
 }
 
+TEST(Bounds, NormalizersDoNotMakePagesOfAddedTokens) {
+  Json changed = document();
+  changed["added_tokens"] = {{{"id", 2}, {"content", "aa"}, {"normalized", true}}};
+  changed["normalizer"] = replace(std::string(10'000, 'a'));
+  EXPECT_THAT(message_of([&] { PipelineTokenizer(changed, "t.json"); }),
+              HasSubstr("t.json: added_tokens[0]: expected at most 16384 bytes after normalization"));
+}
+
 TEST(Bounds, PaddingAndWindowsHaveASize) {
   const PipelineTokenizer padded = with(
       "padding", {{"strategy", {{"Fixed", 2'000'000'000}}}, {"pad_id", 0}, {"pad_type_id", 0}, {"pad_token", "a"}});

@@ -83,6 +83,9 @@ AddedTokens::AddedTokens(const JsonView& list, const TokenModel& model, const No
     AlignedText content(token.content, Tracking::off);
     if (normalizer != nullptr) content = normalizer->normalize(std::move(content));
     token.shown = content.text();
+    if (token.shown.size() > longest_content) {
+      list.at(i).expected(fmt::format("at most {} bytes after normalization", longest_content));
+    }
     normalized_.add(token.shown, static_cast<int32_t>(i));
   }
 }

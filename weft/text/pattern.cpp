@@ -58,23 +58,22 @@ std::vector<Part> join_runs(const std::vector<Part>& parts) {
 }
 
 // Puts what lies between the matches between them.
-class PartCollector {
+class PartWriter {
  public:
-  explicit PartCollector(std::string_view text) : size_(text.size()) {}
+  PartWriter(std::string_view text, FunctionRef<void(const Part&)> use) : size_(text.size()), use_(use) {}
   void match(size_t begin, size_t end) {
-    if (end_ < begin) parts_.push_back({end_, begin, false});
-    parts_.push_back({begin, end, true});
+    if (end_ < begin) use_({end_, begin, false});
+    use_({begin, end, true});
     end_ = end;
   }
-  std::vector<Part> finish() {
-    if (end_ < size_) parts_.push_back({end_, size_, false});
-    return std::move(parts_);
+  void finish() const {
+    if (end_ < size_) use_({end_, size_, false});
   }
 
  private:
   size_t size_;
   size_t end_ = 0;
-  std::vector<Part> parts_;
+  FunctionRef<void(const Part&)> use_;
 };
 
 }  // namespace
@@ -137,23 +136,32 @@ bool Pattern::occurs_in(std::string_view text, TextBudget& budget) const {
 }
 
 std::vector<Part> Pattern::parts(std::string_view text, TextBudget& budget) const {
-  if (text.empty()) return {{0, 0, false}};
-  PartCollector collector(text);
+  std::vector<Part> parts;
+  for_each_part(text, budget, [&](const Part& part) { parts.push_back(part); });
+  return parts;
+}
+
+void Pattern::for_each_part(std::string_view text, TextBudget& budget, FunctionRef<void(const Part&)> use) const {
+  if (text.empty()) {
+    use({0, 0, false});
+    return;
+  }
+  PartWriter writer(text, use);
   if (known_) {
-    scan_pieces(*known_, text, [&](size_t begin, size_t end) { collector.match(begin, end); });
+    scan_pieces(*known_, text, [&](size_t begin, size_t end) { writer.match(begin, end); });
   } else if (runs_) {
     for (auto run = next_run(*runs_, text, 0); run.begin < run.end; run = next_run(*runs_, text, run.end)) {
-      collector.match(run.begin, run.end);
+      writer.match(run.begin, run.end);
     }
   } else if (regex_) {
     Regex::Search search(*regex_, text, budget);
-    while (const auto match = search.next()) collector.match(match->begin, match->end);
+    while (const auto match = search.next()) writer.match(match->begin, match->end);
   } else {
     for (size_t begin = text.find(literal_); begin != text.npos; begin = text.find(literal_, begin + literal_.size())) {
-      collector.match(begin, begin + literal_.size());
+      writer.match(begin, begin + literal_.size());
     }
   }
-  return collector.finish();
+  writer.finish();
 }
 
 std::vector<Part> apply_behavior(std::vector<Part> parts, SplitBehavior behavior) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/base/json.h"
+#include "weft/base/threads.h"
 #include "weft/text/regex.h"
 #include "weft/text/split_scanner.h"
 #include "weft/text/text_budget.h"
@@ -39,6 +40,8 @@ class Pattern {
   bool occurs_in(std::string_view text, TextBudget& budget) const;
   // The parts of the text in order, matches and what lies between; together they are the text.
   std::vector<Part> parts(std::string_view text, TextBudget& budget) const;
+  // The same without a list, which takes many times the memory of the text.
+  void for_each_part(std::string_view text, TextBudget& budget, FunctionRef<void(const Part&)> use) const;
   // Calls emit(begin, end) for each part that is left after splitting.
   template <typename Emit>
   void split(std::string_view text, const SplitRule& rule, TextBudget& budget, Emit&& emit) const;

@@ -63,11 +63,11 @@ void ReplaceDecoder::decode(std::vector<std::string>& tokens, TextBudget& budget
   size_t made = 0;
   for (std::string& token : tokens) {
     std::string result;
-    for (const Part& part : pattern_.parts(token, budget)) {
+    pattern_.for_each_part(token, budget, [&](const Part& part) {
       budget.allow_size(made + result.size() + content_.size());
       result += part.is_match ? std::string_view(content_)
                               : std::string_view(token).substr(part.begin, part.end - part.begin);
-    }
+    });
     made += result.size();
     token = std::move(result);
   }
