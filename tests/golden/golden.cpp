@@ -130,7 +130,7 @@ Variable GoldenRun::input(const std::string& name) {
 
 void GoldenRun::output(const std::string& name, const Variable& variable) {
   const Tensor counted = golden_->contains("inputs.counted") ? golden_->tensor("inputs.counted") : Tensor();
-  expect_close(name, variable.value(), golden_->tensor("outputs." + name), kForwardTolerance, counted);
+  expect_close(name, variable.value(), golden_->tensor("outputs." + name), tolerance(kForwardTolerance), counted);
   outputs_.push_back({variable, golden_->tensor("output_gradients." + name).reshape(variable.shape())});
 }
 
@@ -144,9 +144,9 @@ void GoldenRun::compare_gradients(ParameterStore& parameters) {
   const Gradients gradients = tape_.backward(Variable(Tensor::scalar(0.0f), slot));
   for (const Watched& watched : watched_) {
     expect_close("gradient of input " + watched.name, tape_.gradient(watched.variable),
-                 golden_->tensor("input_gradients." + watched.name), kGradientTolerance);
+                 golden_->tensor("input_gradients." + watched.name), tolerance(kGradientTolerance));
   }
-  expect_parameter_gradients(*golden_, gradients, parameters, kGradientTolerance);
+  expect_parameter_gradients(*golden_, gradients, parameters, tolerance(kGradientTolerance));
 }
 
 }  // namespace weft::golden

@@ -20,6 +20,9 @@ namespace weft::golden {
 // tanh.
 constexpr double kForwardTolerance = 1e-5;
 constexpr double kGradientTolerance = 1e-4;
+// bf16 rounds the operands of products to 8 bits (2^-9 = 0.2 %): through a few layers that stays within 3 % of the
+// largest element of an output or a gradient.
+constexpr double kBf16Tolerance = 3e-2;
 
 // One file made by scripts/make_goldens.py: the tensors inputs.*, parameters.*, outputs.*, output_gradients.*,
 // input_gradients.* and parameter_gradients.*, and the configuration they belong to.
@@ -60,7 +63,10 @@ void expect_close(std::string_view what, const Tensor& actual, const Tensor& exp
 // compared.
 class GoldenRun {
  public:
-  explicit GoldenRun(const Golden& golden) : golden_(&golden) { context.tape = &tape_; }
+  explicit GoldenRun(const Golden& golden, Precision precision = Precision::f32) : golden_(&golden) {
+    context.tape = &tape_;
+    context.precision = precision;
+  }
 
   // The float input `name`, whose gradient will be compared.
   Variable input(const std::string& name);
@@ -80,6 +86,8 @@ class GoldenRun {
     Variable variable;
     Tensor gradient;
   };
+
+  double tolerance(double in_f32) const { return context.precision == Precision::bf16 ? kBf16Tolerance : in_f32; }
 
   const Golden* golden_;
   Tape tape_;

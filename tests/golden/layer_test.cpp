@@ -27,21 +27,25 @@ TEST(PositionsGolden, SinusoidsMatchPyTorch) {
   expect_close("table", table, golden.tensor("outputs.table"), kForwardTolerance);
 }
 
-class AttentionLayerGolden : public testing::TestWithParam<std::string> {};
-TEST_P(AttentionLayerGolden, MatchesPyTorch) {
-  const Golden golden(GetParam());
-  ParameterStore store(golden.source());
-  nn::AttentionConfig config = block_config_of(golden).attention;
-  if (golden.get<bool>("cross")) config.kind = nn::AttentionKind::cross;
-  const nn::Attention attention(store.root(), config);
-  store.finish();
-  GoldenRun run(golden);
-  const Variable x = run.input("x");
-  const Variable memory = golden.get<bool>("cross") ? run.input("memory") : Variable();
-  const nn::AttentionCall call = call_of(golden, x, memory.defined() ? memory.dim(1) : x.dim(1));
-  run.output("y", attention.forward(run.context, x, memory, call).output);
-  run.compare_gradients(store);
-}
+class AttentionLayerGolden : public testing::TestWithParam<std::string> {
+ protected:
+  void compare(Precision precision) {
+    const Golden golden(GetParam());
+    ParameterStore store(golden.source());
+    nn::AttentionConfig config = block_config_of(golden).attention;
+    if (golden.get<bool>("cross")) config.kind = nn::AttentionKind::cross;
+    const nn::Attention attention(store.root(), config);
+    store.finish();
+    GoldenRun run(golden, precision);
+    const Variable x = run.input("x");
+    const Variable memory = golden.get<bool>("cross") ? run.input("memory") : Variable();
+    const nn::AttentionCall call = call_of(golden, x, memory.defined() ? memory.dim(1) : x.dim(1));
+    run.output("y", attention.forward(run.context, x, memory, call).output);
+    run.compare_gradients(store);
+  }
+};
+TEST_P(AttentionLayerGolden, MatchesPyTorch) { compare(Precision::f32); }
+TEST_P(AttentionLayerGolden, Bf16StaysCloseToPyTorch) { compare(Precision::bf16); }
 
 TEST_P(AttentionLayerGolden, WeightsMatchPyTorch) {
   const Golden golden(GetParam());
