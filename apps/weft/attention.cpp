@@ -109,7 +109,8 @@ std::vector<int32_t> target_ids(const AttentionOptions& options, const models::E
   if (options.target) {
     rest = tokenizer.encode(*options.target);
   } else {
-    generate::SourceDecoder decoder(model, std::span(&source, 1), {.precision = precision_of(options.common)});
+    generate::SourceDecoder decoder(model, std::span(&source, 1),
+                                    {.precision = precision_of(options.common), .vocab_size = tokenizer.vocab_size()});
     rest = generate::generate(decoder, ids, {.max_new_tokens = model.config().max_length, .end_id = config.eos_id}).ids;
     rest.pop_back();  // the last token is an answer, never read
   }

@@ -76,8 +76,10 @@ class MaskFiller {
   }
 
  private:
+  // A model's table may have more rows than the tokenizer has tokens: those are no answers, and share no probability.
   Json predictions(std::span<const float> logits) const {
-    const std::vector<float> probabilities = probabilities_of(logits);
+    const auto tokens = static_cast<size_t>(bert_.tokenizer->vocab_size());
+    const std::vector<float> probabilities = probabilities_of(logits.first(std::min(logits.size(), tokens)));
     Json list = Json::array();
     for (const size_t id : largest_first(probabilities, static_cast<size_t>(options_.top_k))) {
       list.push_back({{"id", id},

@@ -45,7 +45,7 @@ class TextGenerator {
         tokenizer_(text::load_tokenizer(options.run)),
         config_(generate::load_generation_config(options.run)),
         max_new_tokens_(options.max_new_tokens.value_or(config_.max_new_tokens.value_or(100))),
-        decoder_(model_->model, {.precision = precision_of(options.common)}) {}
+        decoder_(model_->model, {.precision = precision_of(options.common), .vocab_size = tokenizer_->vocab_size()}) {}
 
   void run(const std::string& prompt) {
     const std::vector<int32_t> ids = generate::encode_prompt(*tokenizer_, config_, prompt);

@@ -72,7 +72,8 @@ class Translator {
  private:
   std::vector<std::vector<generate::Hypothesis>> search(const std::vector<std::vector<int32_t>>& sources) const {
     if (sources.empty()) return {};
-    generate::SourceDecoder decoder(model_->model, sources, {.precision = precision_of(options_.common)});
+    generate::SourceDecoder decoder(
+        model_->model, sources, {.precision = precision_of(options_.common), .vocab_size = tokenizer_->vocab_size()});
     const std::vector<std::vector<int32_t>> prompts(sources.size(), {*config_.bos_id});
     return generate::beam_search(decoder, prompts, search_);
   }

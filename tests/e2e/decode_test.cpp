@@ -23,13 +23,7 @@ using ::testing::HasSubstr;
 class DecodeTest : public ::testing::Test {
  protected:
   DecodeTest() {
-    models::TransformerConfig config{.max_length = 8,
-                                     .d_model = 16,
-                                     .layers = 2,
-                                     .heads = 2,
-                                     .initialisation = nn::Initialisation::normal,
-                                     .initial_deviation = 0.4};
-    config.vocab_size = 23;
+    models::TransformerConfig config = small(23);
     save<models::CausalLM>("gpt", config, text::number_words(20), {.bos_id = 1, .eos_id = 2});
     config.architecture = models::Architecture::encoder_decoder;
     save<models::EncoderDecoder>("translator", config, text::number_words(20), {.bos_id = 1, .eos_id = 2});
@@ -37,6 +31,16 @@ class DecodeTest : public ::testing::Test {
     save<models::Bert>("headless", config, text::masked_number_words(20), {.bos_id = 2});
     config.classes = 3;
     save<models::Bert>("bert", config, text::masked_number_words(20), {.bos_id = 2});
+  }
+
+  static models::TransformerConfig small(int64_t vocab_size) {
+    return {.vocab_size = vocab_size,
+            .max_length = 8,
+            .d_model = 16,
+            .layers = 2,
+            .heads = 2,
+            .initialisation = nn::Initialisation::normal,
+            .initial_deviation = 0.4};
   }
 
   template <typename Model>
@@ -118,6 +122,28 @@ TEST_F(DecodeTest, FillsMasks) {
   EXPECT_NEAR(total, 1.0, 1e-5);  // 23 float32 probabilities
   EXPECT_GE(predictions.at(0).at("probability"), predictions.at(1).at("probability"));
   EXPECT_THAT(found[4], HasSubstr(predictions.at(0).at("token").get<std::string>()));
+}
+
+// Published models round their tables up: rows beyond the tokenizer's tokens are no answers.
+TEST_F(DecodeTest, NeverAnswersWithARowThatNoTokenHas) {
+  models::TransformerConfig config = small(64);
+  save<models::CausalLM>("padded-gpt", config, text::number_words(20), {.bos_id = 1, .eos_id = 2});
+  config.architecture = models::Architecture::encoder_decoder;
+  save<models::EncoderDecoder>("padded-translator", config, text::number_words(20), {.bos_id = 1, .eos_id = 2});
+  config.architecture = models::Architecture::bert;
+  config.classes = 3;
+  save<models::Bert>("padded-bert", config, text::masked_number_words(20), {.bos_id = 2});
+  const Json filled =
+      parse_json(lines("fill-mask " + path("padded-bert") + " --text '3 [MASK]' --json --top-k 99").at(0), "output");
+  EXPECT_EQ(filled.at("masks").at(0).at("predictions").size(), 23u);
+  for (const std::string& call : {"generate " + path("padded-gpt") + " --max-new-tokens 40 --json --prompt 3",
+                                  "generate " + path("padded-gpt") + " --beam-size 3 --json --prompt 3",
+                                  "translate " + path("padded-translator") + " --beam-size 3 --json --text '3 4'"}) {
+    const Json output = parse_json(lines(call).at(0), "output");
+    const Json& answer = output.contains("hypotheses") ? output.at("hypotheses").at(0) : output;
+    ASSERT_FALSE(answer.at("ids").empty()) << call;
+    for (const Json& id : answer.at("ids")) EXPECT_LT(id.get<int>(), 23) << call;
+  }
 }
 
 TEST_F(DecodeTest, Classifies) {

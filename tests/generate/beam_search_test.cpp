@@ -231,7 +231,9 @@ TEST(BeamSearch, RefusesWhatMakesNoSense) {
   EXPECT_THAT(run({.max_new_tokens = 0}), ThrowsMessage<Error>(HasSubstr("max_new_tokens is 1 or more, got 0")));
   EXPECT_THAT(run({.end_id = 3}), ThrowsMessage<Error>(HasSubstr("end_id is an id of the vocabulary of 3, got 3")));
   EXPECT_THAT([] { parse_beam_stopping("always"); }, ThrowsMessage<UsageError>(HasSubstr("not \"always\"")));
-  EXPECT_THAT([&] { beam_search(script, std::vector<std::vector<int32_t>>{{}}, {}); },
+  const CausalLMWithParameters tiny_model(initialise(1), tiny(4));
+  CausalDecoder decoder(tiny_model.model);
+  EXPECT_THAT([&] { beam_search(decoder, std::vector<std::vector<int32_t>>{{}}, {}); },
               ThrowsMessage<Error>(HasSubstr("prompt 0 is empty")));
 }
 

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "weft/base/error.h"
+#include "weft/generate/beam_search.h"
 #include "weft/generate/causal_decoder.h"
 #include "weft/models/model_folder.h"
 
@@ -42,6 +45,28 @@ TEST(Generate, CachedIsUncachedAlsoPastTheWindow) {
     const auto cached = ids_of(generate(decoder, prompts, options));
     EXPECT_EQ(cached, ids_of(generate(recomputing, prompts, options)));
     for (const auto& ids : cached) EXPECT_EQ(ids.size(), 30u);
+  }
+}
+
+TEST(Generate, ChoosesNoIdBeyondTheVocabularyThatItWasGiven) {
+  const CausalLMWithParameters tiny_model(initialise(1), tiny());
+  CausalDecoder all(tiny_model.model), few(tiny_model.model, {.vocab_size = 5}),
+      more(tiny_model.model, {.vocab_size = 1000});
+  EXPECT_EQ(few.vocab_size(), 5);
+  const GenerateOptions options{.max_new_tokens = 30};
+  EXPECT_EQ(ids_of(generate(more, prompts, options)), ids_of(generate(all, prompts, options)));
+  bool restricts = false;
+  for (const auto& ids : ids_of(generate(all, prompts, options))) {
+    restricts |= std::ranges::any_of(ids, [](int32_t id) { return id >= 5; });
+  }
+  EXPECT_TRUE(restricts);
+  // Prompts may still hold every id that the model reads.
+  for (const auto& ids : ids_of(generate(few, prompts, options))) {
+    EXPECT_TRUE(std::ranges::all_of(ids, [](int32_t id) { return id < 5; }));
+  }
+  const auto found = beam_search(few, prompts, {.beam_size = 3, .max_new_tokens = 6});
+  for (const Hypothesis& hypothesis : found.at(2)) {
+    EXPECT_TRUE(std::ranges::all_of(hypothesis.ids, [](int32_t id) { return id < 5; }));
   }
 }
 

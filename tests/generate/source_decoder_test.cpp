@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/generate/exhaustive.h"
 #include "weft/base/error.h"
 #include "weft/models/model_folder.h"
@@ -53,6 +55,16 @@ TEST(SourceDecoder, CachedIsRecomputedAndABatchIsItsSourcesOneByOne) {
       SourceDecoder alone(tiny_model.model, std::span(&sources[i], 1));
       EXPECT_EQ(together[i], generate(alone, starts[i], options).ids) << "source " << i;
     }
+  }
+}
+
+TEST(SourceDecoder, ChoosesNoIdBeyondTheVocabularyThatItWasGiven) {
+  const Model tiny_model(initialise(1), tiny(13));
+  SourceDecoder few(tiny_model.model, sources, {.vocab_size = 4});
+  EXPECT_EQ(few.vocab_size(), 4);
+  const Sequences prompts = {{1}, {1}, {12}};  // the model reads more than it may choose
+  for (const auto& ids : ids_of(generate(few, prompts, {.max_new_tokens = 12}))) {
+    EXPECT_TRUE(std::ranges::all_of(ids, [](int32_t id) { return id < 4; }));
   }
 }
 

@@ -157,7 +157,6 @@ NextRows step_all(std::vector<Beams>& searches, const Tensor& logits) {
 std::vector<std::vector<Hypothesis>> beam_search(Decoder& decoder, std::span<const std::vector<int32_t>> prompts,
                                                  const BeamSearchOptions& options) {
   check(options, decoder.vocab_size());
-  check_prompts(prompts, decoder.vocab_size());
   if (prompts.empty()) return {};
   std::vector<Beams> searches;
   for (const std::vector<int32_t>& prompt : prompts) {

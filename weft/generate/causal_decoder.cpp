@@ -5,7 +5,7 @@
 namespace weft::generate {
 
 Tensor CausalDecoder::start(std::span<const std::vector<int32_t>> prompts, const DecoderRoom& room) {
-  check_prompts(prompts, vocab_size());
+  check_prompts(prompts, model_.config().vocab_size);
   rows_.start(prompts, room);
   slide();
   if (settings_.cache == CacheUse::cached) {
@@ -29,7 +29,7 @@ void CausalDecoder::slide() {
 
 Tensor CausalDecoder::logits() {
   Context ctx{.precision = settings_.precision, .rng = {}};
-  return model_.logits(ctx, rows_.unread(), rows_.cache(), true).value().to(DType::f32).contiguous();
+  return decoder_logits(model_.logits(ctx, rows_.unread(), rows_.cache(), true), vocab_size());
 }
 
 }  // namespace weft::generate

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "weft/generate/decoder.h"
 #include "weft/generate/decoder_rows.h"
 #include "weft/models/causal_lm.h"
@@ -17,7 +19,7 @@ class CausalDecoder final : public Decoder {
   explicit CausalDecoder(const models::CausalLM& model, const DecoderSettings& settings = {})
       : model_(model), settings_(settings) {}
 
-  int64_t vocab_size() const override { return model_.config().vocab_size; }
+  int64_t vocab_size() const override { return std::min(model_.config().vocab_size, settings_.vocab_size); }
   std::optional<int64_t> max_length() const override { return std::nullopt; }
   Tensor start(std::span<const std::vector<int32_t>> prompts, const DecoderRoom& room) override;
   void select(std::span<const int64_t> sources) override { rows_.select(sources); }

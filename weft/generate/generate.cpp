@@ -86,7 +86,6 @@ class Generation {
 
 std::vector<Generated> generate(Decoder& decoder, std::span<const std::vector<int32_t>> prompts,
                                 const GenerateOptions& options, const OnToken& on_token) {
-  check_prompts(prompts, decoder.vocab_size());
   Generation generation(decoder, prompts, options, on_token);
   return prompts.empty() ? std::vector<Generated>{} : generation.run(prompts);
 }

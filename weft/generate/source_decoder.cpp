@@ -33,7 +33,7 @@ SourceDecoder::SourceDecoder(const models::EncoderDecoder& model, std::span<cons
     : model_(model), settings_(settings), source_count_(sources.size()), encoded_(encode(model, sources, settings)) {}
 
 Tensor SourceDecoder::start(std::span<const std::vector<int32_t>> prompts, const DecoderRoom& room) {
-  check_prompts(prompts, vocab_size());
+  check_prompts(prompts, model_.config().vocab_size);
   require(prompts.size() == source_count_, "decoding: {} prompts for {} sources", prompts.size(), source_count_);
   rows_.start(prompts, room);
   if (settings_.cache == CacheUse::cached) {
@@ -50,8 +50,7 @@ Tensor SourceDecoder::next(std::span<const int32_t> ids) {
 Tensor SourceDecoder::logits() {
   Context ctx{.precision = settings_.precision, .rng = {}};
   const std::vector<int64_t> sources = rows_.prompts();
-  const Variable result = model_.logits(ctx, rows_.unread(), encoded_, sources, rows_.cache(), true);
-  return result.value().to(DType::f32).contiguous();
+  return decoder_logits(model_.logits(ctx, rows_.unread(), encoded_, sources, rows_.cache(), true), vocab_size());
 }
 
 }  // namespace weft::generate

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "weft/generate/decoder.h"
 #include "weft/generate/decoder_rows.h"
 #include "weft/models/encoder_decoder.h"
@@ -15,7 +17,7 @@ class SourceDecoder final : public Decoder {
   SourceDecoder(const models::EncoderDecoder& model, std::span<const std::vector<int32_t>> sources,
                 const DecoderSettings& settings = {});
 
-  int64_t vocab_size() const override { return model_.config().vocab_size; }
+  int64_t vocab_size() const override { return std::min(model_.config().vocab_size, settings_.vocab_size); }
   std::optional<int64_t> max_length() const override { return model_.config().max_length; }
   // Prompt i, usually the start token alone, is the beginning of the target of source i; there is one per source.
   Tensor start(std::span<const std::vector<int32_t>> prompts, const DecoderRoom& room) override;
