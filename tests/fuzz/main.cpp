@@ -8,9 +8,9 @@
 #include "tests/fuzz/fuzzer.h"
 #include "weft/base/error.h"
 
-// The bounds on memory: of one allocation and of all.
+// The bounds on memory, of one allocation and of all; and a failed assertion of the standard library is a finding too.
 extern "C" const char* __asan_default_options() {
-  return "max_allocation_size_mb=1024:hard_rss_limit_mb=6144:quarantine_size_mb=64:detect_leaks=1";
+  return "max_allocation_size_mb=1024:hard_rss_limit_mb=6144:quarantine_size_mb=64:detect_leaks=1:handle_abort=1";
 }
 
 namespace {

@@ -263,6 +263,30 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenDocument{"version", "/version", R"("2.0")", "version: expected \"1.0\""}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
+// The first may leave any number of parts, none among them, where the second wants one for each text.
+TEST(PipelineTokenizer, OneElementPutsTheTextsInTheirOrder) {
+  const Json empty = {{"type", "TemplateProcessing"},
+                      {"single", Json::array()},
+                      {"pair", Json::array()},
+                      {"special_tokens", Json::object()}};
+  const Json bert = {{"type", "BertProcessing"}, {"sep", {"[SEP]", 102}}, {"cls", {"[CLS]", 101}}};
+  const auto load_with = [&](const Json& processors) {
+    Json document = read_json(fixtures() / "bert-cased/tokenizer.json");
+    document["post_processor"] = {{"type", "Sequence"}, {"processors", processors}};
+    return std::make_unique<PipelineTokenizer>(std::move(document), "t.json");
+  };
+  const Json nested = {{"type", "Sequence"}, {"processors", {empty}}};
+  for (const Json& first : {empty, bert, nested}) {
+    EXPECT_THAT(message_of([&] {
+                  load_with({first, bert})->encode({"to be"}, {});
+                }),
+                HasSubstr("post_processor.processors: expected at most one that puts the texts in their order"));
+  }
+  const Json trim = {{"type", "ByteLevel"}, {"trim_offsets", true}, {"add_prefix_space", false}, {"use_regex", true}};
+  EXPECT_EQ(load_with({trim, bert, trim})->encode({"to be"}, {}).size(), 4u);
+  EXPECT_EQ(load_with({empty, trim})->encode({"to be"}, {}).size(), 0u);
+}
+
 TEST(PipelineTokenizer, CatastrophicPatternsGiveUp) {
   Json document = read_json(fixtures() / "word-level/tokenizer.json");
   document["normalizer"] = nullptr;

@@ -10,6 +10,7 @@ class ByteLevelPostProcessor final : public PostProcessor {
  public:
   explicit ByteLevelPostProcessor(const JsonView& description);
   int64_t added_tokens(bool) const override { return 0; }
+  bool arranges() const override { return false; }
   void process(std::vector<EncodedPart>& parts, AddSpecialTokens special) const override;
 
  private:
@@ -22,6 +23,7 @@ class RobertaProcessing final : public PostProcessor {
  public:
   explicit RobertaProcessing(const JsonView& description);
   int64_t added_tokens(bool pair) const override { return template_.added_tokens(pair); }
+  bool arranges() const override { return true; }
   void process(std::vector<EncodedPart>& parts, AddSpecialTokens special) const override;
 
  private:

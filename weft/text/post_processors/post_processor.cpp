@@ -13,24 +13,27 @@ class PostProcessorSequence final : public PostProcessor {
   explicit PostProcessorSequence(const JsonView& description) {
     description.allow_only({"type", "processors"});
     const JsonView list = description.at("processors");
-    int adding = 0;
+    int arranging = 0;
     for (size_t i = 0; i < list.size(); ++i) {
       parts_.push_back(make_post_processor(list.at(i)));
-      adding += parts_.back()->added_tokens(true) > 0 ? 1 : 0;
+      arranging += parts_.back()->arranges() ? 1 : 0;
     }
-    if (adding > 1) list.expected("at most one that adds special tokens");
+    arranges_ = arranging > 0;
+    if (arranging > 1) list.expected("at most one that puts the texts in their order");
   }
   int64_t added_tokens(bool pair) const override {
     int64_t count = 0;
     for (const auto& part : parts_) count += part->added_tokens(pair);
     return count;
   }
+  bool arranges() const override { return arranges_; }
   void process(std::vector<EncodedPart>& parts, AddSpecialTokens special) const override {
     for (const auto& part : parts_) part->process(parts, special);
   }
 
  private:
   std::vector<std::unique_ptr<PostProcessor>> parts_;
+  bool arranges_ = false;
 };
 
 }  // namespace

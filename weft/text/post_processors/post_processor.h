@@ -23,6 +23,8 @@ class PostProcessor {
   virtual ~PostProcessor() = default;
   // How many tokens it adds, for truncation to leave room.
   virtual int64_t added_tokens(bool pair) const = 0;
+  // Whether it decides which parts there are and in what order: it wants one part per text, and leaves others.
+  virtual bool arranges() const = 0;
   virtual void process(std::vector<EncodedPart>& parts, AddSpecialTokens special) const = 0;
 };
 

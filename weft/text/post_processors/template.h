@@ -23,6 +23,7 @@ class TemplateProcessing final : public PostProcessor {
   TemplateProcessing(std::vector<TemplatePiece> single, std::vector<TemplatePiece> pair)
       : single_(std::move(single)), pair_(std::move(pair)) {}
   int64_t added_tokens(bool pair) const override;
+  bool arranges() const override { return true; }
   void process(std::vector<EncodedPart>& parts, AddSpecialTokens special) const override;
 
  private:
