@@ -100,6 +100,20 @@ TEST(Allocator, ReusesBlocksWithoutAskingTheSystem) {
   EXPECT_GT(allocator_statistics().system_calls, before.system_calls);
 }
 
+TEST(Allocator, ABlockServesRequestsThatAreALittleSmaller) {
+  release_cached_memory();
+  { const Tensor warm = Tensor::empty({1000, 256}); }
+  const AllocatorStatistics before = allocator_statistics();
+  for (const int64_t rows : {990, 905, 850}) {
+    const Tensor similar = Tensor::empty({rows, 256});
+    EXPECT_EQ(allocator_statistics().live_bytes - before.live_bytes, before.cached_bytes) << rows << ": the same block";
+  }
+  EXPECT_EQ(allocator_statistics().system_calls, before.system_calls);
+  EXPECT_EQ(allocator_statistics().cached_bytes, before.cached_bytes);
+  { const Tensor smaller = Tensor::empty({500, 256}); }
+  EXPECT_EQ(allocator_statistics().system_calls, before.system_calls + 1);
+}
+
 TEST(Allocator, PeakIsTheMostThatLived) {
   reset_allocator_peak();
   const int64_t start = allocator_statistics().peak_live_bytes;

@@ -19,18 +19,22 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kHugeFrom = size_t{1} << 20;
 
+size_t rounded_to(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
+
 // Sizes are rounded up to eight steps per doubling, so that slightly different requests share blocks at ≤ 12.5 % waste.
 size_t rounded(size_t bytes) {
-  if (bytes <= 512) return std::max<size_t>(kAlignment, (bytes + kAlignment - 1) & ~(kAlignment - 1));
-  const size_t step = std::bit_floor(bytes) / 8;
-  return (bytes + step - 1) / step * step;
+  if (bytes <= 512) return std::max(kAlignment, rounded_to(bytes, kAlignment));
+  return rounded_to(bytes, std::bit_floor(bytes) / 8);
 }
+
+// The largest free block that a request may take. Batches of packed sequences differ in their rows from step to step:
+// with blocks of its own for every size, a run would come to hold each tensor in every size that it ever had.
+size_t largest_for(size_t size) { return size + size / 4; }
 
 class CachingAllocator {
  public:
   std::shared_ptr<std::byte> allocate(size_t bytes) {
-    const size_t size = rounded(bytes);
-    std::byte* block = take(size);
+    const auto [block, size] = take(rounded(bytes));
     return {block, [this, size](std::byte* pointer) { give_back(pointer, size); }};
   }
 
@@ -55,28 +59,40 @@ class CachingAllocator {
   }
 
  private:
-  std::byte* take(size_t size) {
+  struct Block {
+    std::byte* begin;
+    size_t size;
+  };
+
+  // The smallest free block that does, or else a new one.
+  Block take(size_t size) {
     std::lock_guard lock(mutex_);
-    statistics_.live_bytes += static_cast<int64_t>(size);
-    statistics_.peak_live_bytes = std::max(statistics_.peak_live_bytes, statistics_.live_bytes);
-    if (auto found = free_.find(size); found != free_.end() && !found->second.empty()) {
-      std::byte* block = found->second.back();
+    const auto end = free_.upper_bound(largest_for(size));
+    for (auto found = free_.lower_bound(size); found != end; ++found) {
+      if (found->second.empty()) continue;
+      const Block block{found->second.back(), found->first};
       found->second.pop_back();
-      statistics_.cached_bytes -= static_cast<int64_t>(size);
+      statistics_.cached_bytes -= static_cast<int64_t>(block.size);
+      count_live(block.size);
       return block;
     }
-    return ask_system(size);
+    const Block block{ask_system(size), size};
+    count_live(size);
+    return block;
+  }
+
+  void count_live(size_t size) {
+    statistics_.live_bytes += static_cast<int64_t>(size);
+    statistics_.peak_live_bytes = std::max(statistics_.peak_live_bytes, statistics_.live_bytes);
   }
 
   std::byte* ask_system(size_t size) {
     ++statistics_.system_calls;
     const size_t alignment = size >= kHugeFrom ? kHugePage : kAlignment;
-    void* block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-    if (block == nullptr) {
-      statistics_.live_bytes -= static_cast<int64_t>(size);
-      fail("memory: the system has no {} bytes left ({} live); use a smaller batch, context or model", size,
-           statistics_.live_bytes);
-    }
+    void* block = std::aligned_alloc(alignment, rounded_to(size, alignment));
+    require(block != nullptr,
+            "memory: the system has no {} bytes left ({} live); use a smaller batch, context or model", size,
+            statistics_.live_bytes);
     // Advice only: where the kernel refuses, the block works the same with small pages.
     if (size >= kHugeFrom) (void)madvise(block, size, MADV_HUGEPAGE);
     return static_cast<std::byte*>(block);
