@@ -34,8 +34,8 @@ size_t largest_for(size_t size) { return size + size / 4; }
 class CachingAllocator {
  public:
   std::shared_ptr<std::byte> allocate(size_t bytes) {
-    const auto [block, size] = take(rounded(bytes));
-    return {block, [this, size](std::byte* pointer) { give_back(pointer, size); }};
+    const Block block = take(rounded(bytes));
+    return {block.begin, [this, size = block.size](std::byte* pointer) { give_back(pointer, size); }};
   }
 
   AllocatorStatistics statistics() {
