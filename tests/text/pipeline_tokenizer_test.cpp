@@ -263,6 +263,17 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenDocument{"version", "/version", R"("2.0")", "version: expected \"1.0\""}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
+// The first takes the white space behind it along; the second is white space, and takes that before it along.
+TEST(PipelineTokenizer, AddedTokensShareTheWhiteSpaceBetweenThem) {
+  const Json document = Json::parse(R"({"added_tokens": [
+      {"id": 0, "content": "x", "rstrip": true, "normalized": false},
+      {"id": 3, "content": " ", "lstrip": true, "normalized": false}],
+      "model": {"type": "WordLevel", "vocab": {"x": 0, "y": 1, "<u>": 2}, "unk_token": "<u>"}})");
+  const PipelineTokenizer tokenizer(document, "t.json");
+  EXPECT_EQ(tokenizer.encode("x   y"), (std::vector<int32_t>{0, 1}));  // the reference fails here
+  EXPECT_EQ(tokenizer.encode("y  x"), (std::vector<int32_t>{1, 3, 3, 0}));
+}
+
 // The first may leave any number of parts, none among them, where the second wants one for each text.
 TEST(PipelineTokenizer, OneElementPutsTheTextsInTheirOrder) {
   const Json empty = {{"type", "TemplateProcessing"},

@@ -151,6 +151,7 @@ std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::s
     if (token->single_word && touches_word(text, begin, end)) continue;
     if (token->lstrip) begin = std::max(space_before(text, begin), done);
     if (token->rstrip) end = space_behind(text, end);
+    if (begin >= end) continue;  // a token before it has taken all of it along, as white space
     if (done < begin) found.push_back({done, begin, nullptr});
     found.push_back({begin, end, token});
     done = end;
