@@ -49,7 +49,7 @@ def main():
     names = arguments.names.split(",")
     if len(names) > charts.SERIES:
         sys.exit(f"plot_runs: at most {charts.SERIES} lines a panel, not {len(names)}")
-    parts = [charts.title(charts.LEFT, 26, f"Training loss by step, means within {WINDOW_STEPS} steps")]
+    parts = [charts.title(charts.LEFT, 26, f"Training loss, {WINDOW_STEPS} steps a point")]
     for series, name in enumerate(names):
         parts += charts.legend(charts.LEFT + 300 + 120 * series, 26, series, name)
     for index, (name, *runs) in enumerate(arguments.panel):

@@ -111,6 +111,17 @@ TEST(Bounds, NormalizersDoNotMakePagesOfAddedTokens) {
               HasSubstr("t.json: added_tokens[0]: expected at most 16384 bytes after normalization"));
 }
 
+// Nearly each place of the text begins a token of 10,000 bytes, and none ends.
+TEST(Bounds, LongAddedTokensAreNotSearchedForWithoutEnd) {
+  Json changed = document();
+  changed["added_tokens"] = {{{"id", 7}, {"content", std::string(10'000, 'a') + "b"}, {"normalized", false}}};
+  const PipelineTokenizer tokenizer(changed, "t.json");
+  EXPECT_THAT(message_of([&] { tokenizer.encode({std::string(100'000, 'a')}, {}); }),
+              HasSubstr("the text nearly holds long added tokens at too many places"));
+  EXPECT_EQ(tokenizer.encode({std::string(10'000, 'a') + "b"}, {}).size(), 1u);
+  EXPECT_NO_THROW(tokenizer.encode({std::string(3'000, 'a')}, {}));
+}
+
 TEST(Bounds, PaddingAndWindowsHaveASize) {
   const PipelineTokenizer padded = with(
       "padding", {{"strategy", {{"Fixed", 2'000'000'000}}}, {"pad_id", 0}, {"pad_type_id", 0}, {"pad_token", "a"}});

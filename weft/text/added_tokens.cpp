@@ -12,6 +12,11 @@ namespace weft::text {
 namespace {
 
 constexpr size_t longest_content = size_t{16} << 10;
+// How far into a token's content a place of the text may lead at no charge, and what each byte costs that leads
+// further. Published tokens are shorter; long ones that nearly match at every place would take the product of both
+// lengths.
+constexpr size_t free_bytes = 64;
+constexpr size_t steps_per_byte = 4;
 
 AddedToken read_token(const JsonView& entry) {
   entry.allow_only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
@@ -126,7 +131,8 @@ size_t AddedTokens::Finder::next_begin(std::string_view text, size_t position) c
 }
 
 // Of the tokens that begin leftmost, the longest; the search goes on behind it even if it does not count as a word.
-std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::string_view text) const {
+std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::string_view text,
+                                                    TextBudget& budget) const {
   std::vector<Found> found;
   if (finder.is_empty) return found;
   size_t done = 0;
@@ -135,13 +141,16 @@ std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::s
     const AddedToken* token = nullptr;
     size_t end = position;
     uint32_t node = ByteTrie::root;
-    for (size_t next = position; next < text.size();) {
+    size_t next = position;
+    while (next < text.size()) {
       node = finder.trie.step(node, static_cast<unsigned char>(text[next++]));
       if (node == ByteTrie::root) break;
       if (finder.trie.value(node) == ByteTrie::none) continue;
       token = &tokens_[static_cast<size_t>(finder.trie.value(node))];
       end = next;
     }
+    require(next - position <= free_bytes || budget.take_steps(steps_per_byte * (next - position)),
+            "tokenizer: the text nearly holds long added tokens at too many places, the last at byte {}", position);
     if (token == nullptr) {
       ++position;
       continue;
@@ -165,7 +174,7 @@ Pieces AddedTokens::find(AlignedText text, const Normalizer* normalizer) const {
   const auto add_normalized = [&](AlignedText part) {
     if (normalizer != nullptr) part = normalizer->normalize(std::move(part));
     const size_t offset = pieces.text.text().size();
-    const std::vector<Found> found = search(normalized_, part.text());
+    const std::vector<Found> found = search(normalized_, part.text(), part.budget());
     for (const Found& next : found) {
       pieces.list.push_back(
           {offset + next.begin, offset + next.end, next.token == nullptr ? Piece::open : next.token->id});
@@ -173,7 +182,7 @@ Pieces AddedTokens::find(AlignedText text, const Normalizer* normalizer) const {
     if (found.empty() && !part.text().empty()) pieces.list.push_back({offset, offset + part.text().size()});
     pieces.text.append(std::move(part));
   };
-  const std::vector<Found> found = search(raw_, text.text());
+  const std::vector<Found> found = search(raw_, text.text(), text.budget());
   if (found.empty()) {
     add_normalized(std::move(text));
     return pieces;

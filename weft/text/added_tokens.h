@@ -64,8 +64,8 @@ class AddedTokens {
   };
 
   void add(AddedToken token, const TokenModel& model);
-  // All of the text in parts; nothing if no token is in it.
-  std::vector<Found> search(const Finder& finder, std::string_view text) const;
+  // All of the text in parts; nothing if no token is in it. weft::Error if the budget does not last.
+  std::vector<Found> search(const Finder& finder, std::string_view text, TextBudget& budget) const;
 
   std::vector<AddedToken> tokens_;
   std::unordered_map<int32_t, size_t> places_;  // in tokens_, by id
