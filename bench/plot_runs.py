@@ -37,7 +37,7 @@ def curve(run):
 def round_steps(last):
     """Steps to write under the axis: about four, round numbers."""
     step = 10 ** math.floor(math.log10(last))
-    step = next(size for size in (step / 4, step / 2, step) if last / size <= 5)
+    step = next(size for size in (step / 4, step / 2, step, 2 * step) if last / size <= 5)
     return [round(i * step) for i in range(int(last / step) + 1)]
 
 
