@@ -133,6 +133,11 @@ TEST(Bounds, PaddingAndWindowsHaveASize) {
   const std::string text(100'000, 'a');
   EXPECT_THAT(message_of([&] { tokenizer.encode({text}, options); }),
               HasSubstr("a stride of 9999 makes 90001 windows of 10000 tokens"));
+  options.truncation = Truncation{.max_length = 4, .stride = 1};
+  options.padding = Padding{.length = 65'536};
+  EXPECT_THAT(message_of([&] { tokenizer.encode({std::string(300, 'a')}, options); }),
+              HasSubstr("filling 100 windows up to 65536 tokens adds 6553201; at most 4194304 are added to a text"));
+  EXPECT_EQ(tokenizer.encode({std::string(90, 'a')}, options).overflowing.size(), 29u);
 }
 
 TEST(Bounds, ATemplateTakesATextAFewTimes) {

@@ -8,6 +8,7 @@ namespace weft::text {
 namespace {
 
 constexpr size_t longest_padding = size_t{1} << 20;  // tokens that a text may be filled up to
+constexpr size_t most_added = size_t{1} << 22;       // to a text with all its windows
 
 template <typename T>
 void fill(std::vector<T>& values, size_t count, Side side, const T& value) {
@@ -31,6 +32,13 @@ void pad_to(Encoding& encoding, size_t length, const Padding& padding) {
   fill(encoding.word_ids, count, padding.direction, Encoding::no_word);
 }
 
+// Tokens that filling up a text and its windows to `length` adds.
+size_t missing(const Encoding& encoding, size_t length) {
+  size_t count = length - std::min(length, encoding.size());
+  for (const Encoding& window : encoding.overflowing) count += missing(window, length);
+  return count;
+}
+
 }  // namespace
 
 void pad(std::vector<Encoding>& encodings, const Padding& padding) {
@@ -46,7 +54,14 @@ void pad(std::vector<Encoding>& encodings, const Padding& padding) {
   require(length <= std::max(longest, longest_padding),
           "padding: texts are filled up to {} tokens at most, not to {}; take a smaller length or multiple",
           longest_padding, length);
-  for (Encoding& encoding : encodings) pad_to(encoding, length, padding);
+  for (Encoding& encoding : encodings) {
+    const size_t added = missing(encoding, length);
+    require(
+        added <= most_added,
+        "padding: filling {} windows up to {} tokens adds {}; at most {} are added to a text; take a smaller length",
+        encoding.overflowing.size() + 1, length, added, most_added);
+    pad_to(encoding, length, padding);
+  }
 }
 
 }  // namespace weft::text
