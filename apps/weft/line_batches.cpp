@@ -19,6 +19,7 @@ namespace weft::app {
 namespace {
 
 constexpr size_t block_bytes = size_t{128} << 10;
+constexpr size_t most_output_kept = size_t{16} << 20;  // of a block whose turn it is not
 constexpr int poll_milliseconds = 100;
 
 // Some lines of the input, each with its line end, if it has one.
@@ -123,14 +124,27 @@ class LineAnswers {
         output.resize(before);
         fail("standard input, line {}: {}", number, error.what());
       }
+      if (output.size() > most_output_kept) print_begun(block.number, output);
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
 
+  // True when all blocks before are printed, false when a thread has failed.
+  bool await_turn(std::unique_lock<std::mutex>& lock, int64_t number) {
+    turn_changed_.wait(lock, [&] { return turn_ == number || stopped_; });
+    return !stopped_;
+  }
+
+  // Padding makes large answers of short lines.
+  void print_begun(int64_t number, std::string& output) {
+    std::unique_lock lock(output_mutex_);
+    if (await_turn(lock, number)) print_all(output);
+    output.clear();
+  }
+
   void print_in_turn(int64_t number, const std::string& output, std::exception_ptr error) {
     std::unique_lock lock(output_mutex_);
-    turn_changed_.wait(lock, [&] { return turn_ == number || stopped_; });
-    if (stopped_) return;
+    if (!await_turn(lock, number)) return;
     try {
       print_all(output);
       std::fflush(stdout);

@@ -86,6 +86,20 @@ TEST_F(TokenizerProgramTest, TruncatesAndPads) {
   EXPECT_THAT(bad.err, HasSubstr("expected longest, max-length or a length, got \"wide\""));
 }
 
+// Three blocks of lines, whose answers are too large to be kept until their turn comes.
+TEST_F(TokenizerProgramTest, PrintsLargeAnswersInOrder) {
+  train("--kind word --pad [PAD]");
+  std::string text, expected;
+  for (int i = 0; i < 9000; ++i) {
+    text += i % 7 == 0 ? "rose rose\n" : i % 2 == 0 ? "a rose" + std::string(60, ' ') + "\n" : "is a\n";
+    expected += i % 7 == 0 ? "2 2" : i % 2 == 0 ? "3 2" : "4 3";
+    for (int pad = 2; pad < 4000; ++pad) expected += " 0";
+    expected += '\n';
+  }
+  EXPECT_TRUE(run("encode", "--padding 4000 --threads 3", text).out == expected);
+  EXPECT_TRUE(run("encode", "--padding 4000 --threads 1", text).out == expected);
+}
+
 TEST_F(TokenizerProgramTest, ShowsTheWindowsThatTruncationCutOff) {
   train("--kind bpe --vocab-size 260");
   const ProgramResult result = run("encode", "--max-length 3 --stride 1 --json", "xyzw\n");
