@@ -4,7 +4,9 @@
 
 #include "tests/support/message_of.h"
 #include "weft/base/files.h"
+#include "weft/text/decoders/decoder.h"
 #include "weft/text/forms/sentence_piece.h"
+#include "weft/text/models/token_model.h"
 #include "weft/text/pipeline_tokenizer.h"
 #include "weft/text/regex.h"
 
@@ -132,7 +134,7 @@ TEST(Bounds, PaddingAndWindowsHaveASize) {
   options.truncation = Truncation{.max_length = 10'000, .stride = 9'999};
   const std::string text(100'000, 'a');
   EXPECT_THAT(message_of([&] { tokenizer.encode({text}, options); }),
-              HasSubstr("a stride of 9999 makes 90001 windows of 10000 tokens"));
+              HasSubstr("truncation leaves 90001 windows of the text, which take"));
   options.truncation = Truncation{.max_length = 4, .stride = 1};
   options.padding = Padding{.length = 65'536};
   EXPECT_THAT(message_of([&] { tokenizer.encode({std::string(300, 'a')}, options); }),
@@ -146,6 +148,194 @@ TEST(Bounds, ATemplateTakesATextAFewTimes) {
   const Json element = {
       {"type", "TemplateProcessing"}, {"single", single}, {"pair", Json::array()}, {"special_tokens", Json::object()}};
   EXPECT_THAT(message_of([&] { with("post_processor", element); }), HasSubstr("single: expected at most 8 texts"));
+}
+
+TEST(Bounds, NamesOfTemplatesAndPaddingAreShort) {
+  const std::string page(20'000, 'S');
+  const Json piece = {{"SpecialToken", {{"id", "S"}, {"type_id", 0}}}};
+  Json element = {{"type", "TemplateProcessing"},
+                  {"single", {piece}},
+                  {"pair", Json::array()},
+                  {"special_tokens", {{"S", {{"id", "S"}, {"ids", {1}}, {"tokens", {page}}}}}}};
+  EXPECT_THAT(message_of([&] { with("post_processor", element); }), HasSubstr("tokens: expected at most 16384 bytes"));
+  element["special_tokens"]["S"] = {{"id", "S"}, {"ids", std::vector<int>(500, 1)}, {"tokens", Json::array()}};
+  for (int i = 0; i < 500; ++i) element["special_tokens"]["S"]["tokens"].push_back("S");
+  element["single"] = {piece, piece, piece};
+  EXPECT_THAT(message_of([&] { with("post_processor", element); }), HasSubstr("single: expected at most 1024 tokens"));
+  EXPECT_THAT(message_of([&] {
+                with("post_processor", {{"type", "BertProcessing"}, {"sep", {page, 0}}, {"cls", {"a", 0}}});
+              }),
+              HasSubstr("sep[0]: expected at most 16384 bytes"));
+  Json padding = {{"strategy", {{"Fixed", 1'000'000}}}, {"pad_id", 0}, {"pad_type_id", 0}, {"pad_token", page}};
+  EXPECT_THAT(message_of([&] { with("padding", padding); }), HasSubstr("pad_token: expected at most 16384 bytes"));
+  padding["pad_token"] = page.substr(0, 6400);
+  const PipelineTokenizer padded = with("padding", padding);
+  EXPECT_THAT(message_of([&] { padded.encode({"a"}, padded.default_options()); }),
+              HasSubstr("adds 999999; at most 41527 are added to a text"));
+}
+
+// Windows of one token, each with a thousand special ones.
+TEST(Bounds, SpecialTokensOfAllWindowsHaveASize) {
+  Json single = Json::array();
+  for (int i = 0; i < 1000; ++i) single.push_back({{"SpecialToken", {{"id", "S"}, {"type_id", 0}}}});
+  single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+  const PipelineTokenizer tokenizer =
+      with("post_processor", {{"type", "TemplateProcessing"},
+                              {"single", single},
+                              {"pair", Json::array()},
+                              {"special_tokens", {{"S", {{"id", "S"}, {"ids", {1}}, {"tokens", {"S"}}}}}}});
+  EncodeOptions options;
+  options.truncation = Truncation{.max_length = 1001};
+  EXPECT_THAT(message_of([&] { tokenizer.encode({std::string(100'000, 'a')}, options); }),
+              HasSubstr("truncation leaves 100000 windows of the text, which take"));
+  const Encoding few = tokenizer.encode({std::string(10, 'a')}, options);
+  ASSERT_EQ(few.overflowing.size(), 9u);
+  EXPECT_EQ(few.overflowing[8].size(), 1001u);
+  EXPECT_EQ(few.overflowing[8].special_tokens_mask[999], 1);
+  EXPECT_EQ(few.overflowing[8].special_tokens_mask[1000], 0);
+}
+
+TEST(Bounds, PostProcessorsAreFew) {
+  Json list = Json::array();
+  for (int i = 0; i < 20; ++i)
+    list.push_back({{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}});
+  EXPECT_EQ(message_of([&] {
+              with("post_processor", {{"type", "Sequence"}, {"processors", list}});
+            }),
+            "t.json: post_processor: expected at most 16 elements");
+}
+
+// A name of 10,000 bytes for each byte of the text.
+TEST(Bounds, NamesOfTokensDoNotFillTheMemory) {
+  const std::string page(10'000, 'u');
+  Json words = Json::parse(R"({"model": {"type": "WordLevel"}, "pre_tokenizer": {"type": "WhitespaceSplit"}})");
+  words["model"]["unk_token"] = page;
+  words["model"]["vocab"][page] = 0;
+  const PipelineTokenizer tokenizer(words, "t.json");
+  std::string text;
+  for (int i = 0; i < 50'000; ++i) text += "z ";
+  EXPECT_THAT(message_of([&] { tokenizer.encode({text}, {}); }), HasSubstr("a text of 100000 bytes grows to"));
+  EXPECT_EQ(tokenizer.encode({"z z"}, {}).size(), 2u);
+  EXPECT_EQ(tokenizer.encode({text}, {.detail = EncodeDetail::ids}).size(), 50'000u);
+  EXPECT_THAT(message_of([&] { tokenizer.decode(std::vector<int32_t>(50'000, 0)); }),
+              HasSubstr("decode: the names of 50000 tokens have"));
+  EXPECT_EQ(tokenizer.decode(std::vector<int32_t>(3, 0)).size(), 30'002u);
+}
+
+TEST(Bounds, AffixesMultiplyNothing) {
+  Json changed = document();
+  changed["model"]["continuing_subword_prefix"] = std::string(20'000, 'p');
+  EXPECT_THAT(message_of([&] { PipelineTokenizer(changed, "t.json"); }),
+              HasSubstr("model.continuing_subword_prefix: expected at most 16384 bytes"));
+  changed["model"]["continuing_subword_prefix"] = std::string(10'000, 'p');
+  changed["model"]["byte_fallback"] = true;
+  for (int i = 0; i < 256; ++i) changed["model"]["vocab"][fmt::format("<0x{:02X}>", i)] = i + 2;
+  const PipelineTokenizer tokenizer(changed, "t.json");
+  EXPECT_THAT(message_of([&] { tokenizer.encode(std::string(5'000, 'z')); }),
+              HasSubstr("a text of 5000 bytes grows to"));
+}
+
+TEST(Bounds, AddedTokensHaveASizeTogether) {
+  Json changed = document();
+  Json list = Json::array();
+  for (int i = 0; i < 1'100; ++i) {
+    list.push_back({{"id", i}, {"content", std::to_string(i) + std::string(16'000, 'x')}, {"normalized", false}});
+  }
+  changed["added_tokens"] = list;
+  EXPECT_THAT(message_of([&] { PipelineTokenizer(changed, "t.json"); }),
+              HasSubstr("t.json: added_tokens: expected at most 16777216 bytes of content"));
+  list = Json::array();
+  for (int i = 0; i < 1'100; ++i) list.push_back({{"id", i}, {"content", std::to_string(i)}, {"normalized", true}});
+  changed["added_tokens"] = list;
+  changed["normalizer"] = {{"type", "Prepend"}, {"prepend", std::string(16'000, 'x')}};
+  EXPECT_THAT(message_of([&] { PipelineTokenizer(changed, "t.json"); }),
+              HasSubstr("t.json: added_tokens: expected at most 16777216 bytes after normalization"));
+}
+
+// Each white space is a token that takes the rest of it along, or what is before it: both were looked at again and
+// again, which took hours.
+TEST(Bounds, WhiteSpaceOfAddedTokensIsLookedAtOnce) {
+  Json changed = document();
+  const std::string text = std::string(1 << 20, ' ');
+  const auto token = [](const char* content, bool left, bool right) {
+    return Json{{"id", 2}, {"content", content}, {"normalized", false}, {"lstrip", left}, {"rstrip", right}};
+  };
+  changed["added_tokens"] = {token(" ", true, false)};
+  EXPECT_EQ(PipelineTokenizer(changed, "t.json").encode(text).size(), text.size());
+  changed["added_tokens"] = {token("  ", true, false), token("a", true, true)};
+  EXPECT_EQ(PipelineTokenizer(changed, "t.json").encode(text + "a" + text).size(), text.size() / 2 + 1);
+  changed["added_tokens"] = {token(" ", false, true)};  // the rest over and over, as other tools do
+  EXPECT_THAT(message_of([&] { PipelineTokenizer(changed, "t.json").encode(text); }), HasSubstr("grows to"));
+}
+
+TEST(Bounds, ManyAddedTokensAreReadQuickly) {
+  Json changed = document();
+  Json list = Json::array();
+  for (int i = 0; i < 200'000; ++i) list.push_back({{"id", i}, {"content", fmt::format("t{}", i)}});
+  changed["added_tokens"] = std::move(list);
+  const PipelineTokenizer tokenizer(changed, "t.json");  // the square of their number took minutes
+  EXPECT_EQ(tokenizer.vocab_size(), 200'002);
+  EXPECT_EQ(tokenizer.encode("t199999").front(), 200'001);
+}
+
+TEST(Bounds, TextsHaveATime) {
+  TextBudget budget(100, 0.0);
+  const uint64_t much = uint64_t{1} << 40;
+  EXPECT_TRUE(budget.has_time(1)) << "too little to look at the clock";
+  EXPECT_TRUE(budget.has_time(much)) << "the first look";
+  EXPECT_FALSE(budget.has_time(much));
+  EXPECT_THAT(message_of([&] { budget.take_time(much); }), HasSubstr("a text of 100 bytes takes more than 0 s"));
+  TextBudget ordinary(100);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(ordinary.has_time(much)) << "what is noted is not what is measured";
+}
+
+// A trie that leads far from every place of a text, merges that drop out again and again.
+TEST(Bounds, ModelsWatchTheTime) {
+  const std::string word(10'000, 'a');
+  const std::string piece(20'000, 'a');
+  const Json pieces = Json::array({Json::array({"u", 0.0}), Json::array({"a", -1.0}), Json::array({word, -9.0})});
+  const Json unigram = {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", pieces}};
+  const Json word_piece = {{"type", "WordPiece"},
+                           {"unk_token", "u"},
+                           {"continuing_subword_prefix", ""},
+                           {"max_input_chars_per_word", 1'000'000},
+                           {"vocab", {{"u", 0}, {"a", 1}, {word + "b", 2}}}};
+  const Json bpe = {{"type", "BPE"}, {"dropout", 0.9}, {"vocab", {{"a", 0}, {"aa", 1}}}, {"merges", {"a a"}}};
+  for (const Json& description : {unigram, word_piece, bpe}) {
+    const auto model = make_token_model(JsonView(description, "model"));
+    std::vector<PieceToken> tokens;
+    TextBudget enough(piece.size());
+    model->tokenize(piece, enough, tokens);
+    EXPECT_GT(tokens.size(), 0u);
+    TextBudget budget(piece.size(), 0.0);
+    EXPECT_THAT(message_of([&] { model->tokenize(piece, budget, tokens); }), HasSubstr("takes more than 0 s"))
+        << description["type"];
+  }
+}
+
+TEST(Bounds, SequencesWatchTheTime) {
+  const Json description = {{"type", "Sequence"},
+                            {"decoders", {{{"type", "ByteFallback"}}, {{"type", "ByteFallback"}}}}};
+  const auto decoder = make_decoder(JsonView(description, "decoder"));
+  std::vector<std::string> tokens(100'000, "a");
+  TextBudget budget(tokens.size(), 0.0);
+  EXPECT_THAT(message_of([&] { decoder->decode(tokens, budget); }), HasSubstr("takes more than 0 s"));
+}
+
+TEST(Bounds, LiteralsAreNotBooks) {
+  Json element = split("a");
+  element["pattern"] = {{"String", std::string(100'000, 'a')}};
+  EXPECT_THAT(message_of([&] { with("pre_tokenizer", element); }), HasSubstr("pattern.String: expected at most 65536"));
+}
+
+TEST(Bounds, MessagesShowTheStartOfWhatIsLong) {
+  const std::string pattern = "(" + std::string(10'000, 'a');
+  const std::string message = message_of([&] { with("pre_tokenizer", split(pattern.c_str())); });
+  EXPECT_THAT(message, HasSubstr("…"));
+  EXPECT_LT(message.size(), 400u);
+  const PipelineTokenizer words(Json::parse(R"({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "u"}})"),
+                                "t.json");
+  EXPECT_LT(message_of([&] { words.encode(std::string(10'000, 'b')); }).size(), 200u);
 }
 
 // The number of a field and how its value is written.
@@ -186,29 +376,32 @@ TEST_P(BrokenSentencePieceModel, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, BrokenSentencePieceModel,
-    testing::Values(BrokenModel{"empty", "", "it has no pieces"},
-                    BrokenModel{"text", "This is a text, not a model.", "field 10 has the wire type 4"},
-                    BrokenModel{"cut", bytes_field(1, "abc").substr(0, 3), "3 bytes are to follow, but only 1 do"},
-                    BrokenModel{"huge_length", "\x0a\xff\xff\xff\xff\x0f", "4294967295 bytes are to follow"},
-                    BrokenModel{"long_number", "\x0a" + std::string(10, '\xff'), "a number of more than 64 bits"},
-                    BrokenModel{"empty_piece", piece(""), "piece 0: the piece is empty"},
-                    BrokenModel{"long_piece", piece("a") + piece(std::string(20'000, 'a')),
-                                "piece 1: expected at most 16384 bytes"},
-                    BrokenModel{"bad_piece", piece("\xff"), "piece 0: the piece is not UTF-8"},
-                    BrokenModel{"nan", piece("a", 0x7fc00000), "piece 0: the score is not finite"},
-                    BrokenModel{"number_for_piece", key(1, 0) + "\x01", "field 1 has the wire type 0, expected 2"},
-                    BrokenModel{"model_type", piece("a") + bytes_field(2, key(3, 0) + "\x09"),
-                                "trainer: expected a model type"},
-                    BrokenModel{"short_map", piece("a") + bytes_field(3, bytes_field(2, "abc")),
-                                "normalizer: character map: expected more than"},
-                    BrokenModel{"long_trie",
-                                piece("a") + bytes_field(3, bytes_field(2,
-                                                                        "\xff\xff\xff\x7f"
-                                                                        "abcd")),
-                                "normalizer: character map: a trie of 2147483647 bytes does not fit the 4"},
-                    BrokenModel{"trie_leads_out", piece("a") + map(trie_of(0x7ffffc00), "x"),
-                                "normalizer: character map: the trie leads out of its 256 units"},
-                    BrokenModel{"no_unknown", piece("a"), ""}),
+    testing::Values(
+        BrokenModel{"empty", "", "it has no pieces"},
+        BrokenModel{"text", "This is a text, not a model.", "field 10 has the wire type 4"},
+        BrokenModel{"cut", bytes_field(1, "abc").substr(0, 3), "3 bytes are to follow, but only 1 do"},
+        BrokenModel{"huge_length", "\x0a\xff\xff\xff\xff\x0f", "4294967295 bytes are to follow"},
+        BrokenModel{"long_number", "\x0a" + std::string(10, '\xff'), "a number of more than 64 bits"},
+        BrokenModel{"empty_piece", piece(""), "piece 0: the piece is empty"},
+        BrokenModel{"long_piece", piece("a") + piece(std::string(20'000, 'a')),
+                    "piece 1: expected at most 16384 bytes"},
+        BrokenModel{"bad_piece", piece("\xff"), "piece 0: the piece is not UTF-8"},
+        BrokenModel{"nan", piece("a", 0x7fc00000), "piece 0: the score is not finite"},
+        BrokenModel{"number_for_piece", key(1, 0) + "\x01", "field 1 has the wire type 0, expected 2"},
+        BrokenModel{"model_type", piece("a") + bytes_field(2, key(3, 0) + "\x09"), "trainer: expected a model type"},
+        BrokenModel{"long_surface",
+                    piece("a") + bytes_field(2, "\xe2\x02" + bytes_field(1, std::string(65, 's')).substr(1)),
+                    "trainer: expected at most 64 bytes to show for the unknown, got 65"},
+        BrokenModel{"short_map", piece("a") + bytes_field(3, bytes_field(2, "abc")),
+                    "normalizer: character map: expected more than"},
+        BrokenModel{"long_trie",
+                    piece("a") + bytes_field(3, bytes_field(2,
+                                                            "\xff\xff\xff\x7f"
+                                                            "abcd")),
+                    "normalizer: character map: a trie of 2147483647 bytes does not fit the 4"},
+        BrokenModel{"trie_leads_out", piece("a") + map(trie_of(0x7ffffc00), "x"),
+                    "normalizer: character map: the trie leads out of its 256 units"},
+        BrokenModel{"no_unknown", piece("a"), ""}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(SentencePieceCheck, TakesWhatTrainersWrite) {

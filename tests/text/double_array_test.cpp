@@ -29,6 +29,25 @@ TEST(DoubleArray, FindsWhatItWasMadeOf) {
   EXPECT_EQ(find(DoubleArray(), "a"), DoubleArray::none);
 }
 
+// Nodes of three children whose places leave every fourth free, where none of the others fits.
+TEST(DoubleArray, FillsItsBlocks) {
+  std::vector<std::string> keys = {""};
+  size_t nodes = 1;
+  for (int length = 1; length <= 8; ++length) {
+    std::vector<std::string> longer;
+    for (const std::string& key : keys) {
+      for (const char c : {'`', 'a', 'b'}) longer.push_back(key + c);
+    }
+    keys = std::move(longer);
+    nodes += keys.size();
+  }
+  std::vector<DoubleArray::Entry> entries;
+  for (const std::string& key : keys) entries.emplace_back(key, 1);
+  const DoubleArray array(entries);
+  EXPECT_EQ(find(array, "ab`ab`ab"), 1);
+  EXPECT_LT(array.places(), 2 * nodes);
+}
+
 // Random keys: over few bytes, so that they share branches, and over all, so that nodes have many children.
 TEST(DoubleArray, IsTheSameAsAMap) {
   for (const uint64_t bytes : {3, 256}) {

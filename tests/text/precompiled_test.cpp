@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "weft/base/error.h"
 #include "weft/base/files.h"
 #include "weft/base/json.h"
 #include "weft/base/rng.h"
@@ -105,6 +106,13 @@ TEST(Precompiled, RunsOfPlainCharactersChangeNothing) {
       ASSERT_EQ(actual.origin(i), expected.origin(i)) << round << ": byte " << i << " of " << text;
     }
   }
+}
+
+TEST(Precompiled, ReplacementsAreShort) {
+  const std::string trie(4, '\0');
+  const auto blob = [&](size_t length) { return std::string("\4\0\0\0", 4) + trie + std::string(length, 'r'); };
+  EXPECT_NO_THROW(CharacterMap(blob(1024) + std::string(1, '\0') + std::string(1024, 's')));
+  EXPECT_THROW(CharacterMap{blob(1025)}, FormatError);
 }
 
 }  // namespace

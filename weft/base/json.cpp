@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/base/shorten.h"
 #include "weft/base/suggest.h"
 
 namespace weft {
@@ -154,14 +155,7 @@ void check_finite(const Json& value, const std::string& path) {
 std::string describe(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
-  constexpr size_t longest = 60;
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > longest) {
-    size_t cut = longest;
-    while ((static_cast<unsigned char>(text[cut]) & 0xc0u) == 0x80u) --cut;  // not inside a character
-    text = text.substr(0, cut) + "…";
-  }
-  return text;
+  return shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weft/base/error.h"
+#include "weft/text/limits.h"
 #include "weft/text/unicode.h"
 #include "weft/text/utf8.h"
 
@@ -11,12 +12,13 @@ namespace weft::text {
 
 namespace {
 
-constexpr size_t longest_content = size_t{16} << 10;
+constexpr size_t most_bytes = size_t{16} << 20;  // of all tokens together
 // How far into a token's content a place of the text may lead at no charge, and what each byte costs that leads
 // further. Published tokens are shorter; long ones that nearly match at every place would take the product of both
 // lengths.
 constexpr size_t free_bytes = 64;
 constexpr size_t steps_per_byte = 4;
+constexpr uint64_t nanoseconds_per_token = 4096;  // that normalizers may well take
 
 AddedToken read_token(const JsonView& entry) {
   entry.allow_only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
@@ -24,8 +26,8 @@ AddedToken read_token(const JsonView& entry) {
   token.id = entry.get<int>("id");
   if (token.id < 0) entry.at("id").expected("an id from 0 on");
   token.content = entry.get<std::string>("content");
-  if (token.content.size() > longest_content) {
-    entry.at("content").expected(fmt::format("at most {} bytes", longest_content));
+  if (token.content.size() > longest_name) {
+    entry.at("content").expected(fmt::format("at most {} bytes", longest_name));
   }
   token.shown = token.content;
   token.special = entry.get_or<bool>("special", false);
@@ -41,8 +43,9 @@ bool touches_word(std::string_view text, size_t begin, size_t end) {
   return before || (end < text.size() && is_word_character(first_code_point(text.substr(end)).value));
 }
 
-size_t space_before(std::string_view text, size_t position) {
-  while (position > 0) {
+// Where the white space that ends at `position` begins, not before `least`.
+size_t space_before(std::string_view text, size_t position, size_t least) {
+  while (position > least) {
     const CodePoint last = last_code_point(text.substr(0, position));
     if (!is_whitespace(last.value)) break;
     position -= last.length;
@@ -78,7 +81,16 @@ void AddedTokens::Finder::add(std::string_view content, int32_t place) {
 }
 
 AddedTokens::AddedTokens(const JsonView& list, const TokenModel& model, const Normalizer* normalizer) {
-  for (size_t i = 0; i < list.size(); ++i) add(read_token(list.at(i)), model);
+  auto next_id = static_cast<int32_t>(model.vocabulary().size());
+  size_t bytes = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    AddedToken token = read_token(list.at(i));
+    bytes += token.content.size();
+    if (bytes > most_bytes) list.expected(fmt::format("at most {} bytes of content", most_bytes));
+    add(std::move(token), model, next_id);
+  }
+  TextBudget budget(bytes);
+  bytes = 0;
   for (size_t i = 0; i < tokens_.size(); ++i) {
     AddedToken& token = tokens_[i];
     if (!token.normalized) {
@@ -88,23 +100,25 @@ AddedTokens::AddedTokens(const JsonView& list, const TokenModel& model, const No
     AlignedText content(token.content, Tracking::off);
     if (normalizer != nullptr) content = normalizer->normalize(std::move(content));
     token.shown = content.text();
-    if (token.shown.size() > longest_content) {
-      list.at(i).expected(fmt::format("at most {} bytes after normalization", longest_content));
+    if (token.shown.size() > longest_name) {
+      list.at(i).expected(fmt::format("at most {} bytes after normalization", longest_name));
     }
+    bytes += token.shown.size();
+    if (bytes > most_bytes) list.expected(fmt::format("at most {} bytes after normalization", most_bytes));
+    budget.take_time(nanoseconds_per_token);
     normalized_.add(token.shown, static_cast<int32_t>(i));
   }
 }
 
-void AddedTokens::add(AddedToken token, const TokenModel& model) {
+void AddedTokens::add(AddedToken token, const TokenModel& model, int32_t& next_id) {
   if (token.content.empty() || ids_.contains(token.content)) return;
   const int32_t model_id = model.vocabulary().find_id(token.content);
   if (model_id >= 0) {
     token.id = model_id;
   } else {
-    int32_t next = static_cast<int32_t>(model.vocabulary().size());
-    for (const AddedToken& other : tokens_) next = std::max(next, other.id + 1);
-    token.id = next;
+    token.id = next_id;
   }
+  next_id = std::max(next_id, token.id + 1);
   ids_[token.content] = token.id;
   places_[token.id] = tokens_.size();
   if (token.special) special_.insert(token.content);
@@ -136,6 +150,7 @@ std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::s
   std::vector<Found> found;
   if (finder.is_empty) return found;
   size_t done = 0;
+  size_t space_end = 0;  // of the white space that was looked at last
   for (size_t position = finder.next_begin(text, 0); position < text.size();
        position = finder.next_begin(text, position)) {
     const AddedToken* token = nullptr;
@@ -158,8 +173,8 @@ std::vector<AddedTokens::Found> AddedTokens::search(const Finder& finder, std::s
     size_t begin = position;
     position = end;
     if (token->single_word && touches_word(text, begin, end)) continue;
-    if (token->lstrip) begin = std::max(space_before(text, begin), done);
-    if (token->rstrip) end = space_behind(text, end);
+    if (token->lstrip) begin = std::max(space_before(text, begin, std::min(begin, done)), done);
+    if (token->rstrip) end = space_end = space_behind(text, std::max(end, space_end));
     if (begin >= end) continue;  // a token before it has taken all of it along, as white space
     if (done < begin) found.push_back({done, begin, nullptr});
     found.push_back({begin, end, token});

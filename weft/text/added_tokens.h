@@ -63,7 +63,8 @@ class AddedTokens {
     const AddedToken* token;
   };
 
-  void add(AddedToken token, const TokenModel& model);
+  // `next_id` is what the next token gets that the model does not know.
+  void add(AddedToken token, const TokenModel& model, int32_t& next_id);
   // All of the text in parts; nothing if no token is in it. weft::Error if the budget does not last.
   std::vector<Found> search(const Finder& finder, std::string_view text, TextBudget& budget) const;
 

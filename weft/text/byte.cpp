@@ -2,6 +2,7 @@
 
 #include "weft/base/error.h"
 #include "weft/text/byte_names.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
@@ -41,6 +42,7 @@ std::string ByteTokenizer::decode_bytes(std::span<const int32_t> ids, SpecialTok
       bytes += static_cast<char>(id);
     } else {
       bytes += vocabulary_.shown(id);
+      require_decodable(bytes.size(), ids.size());
     }
   }
   return bytes;

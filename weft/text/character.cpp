@@ -4,6 +4,7 @@
 #include <set>
 
 #include "weft/base/error.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
@@ -55,6 +56,7 @@ std::string CharacterTokenizer::decode_bytes(std::span<const int32_t> ids, Speci
   for (int32_t id : ids) {
     if (special == SpecialTokens::skip && vocabulary_.is_skipped(id)) continue;
     text += vocabulary_.shown(id);
+    require_decodable(text.size(), ids.size());
   }
   return text;
 }

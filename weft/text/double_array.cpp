@@ -73,15 +73,23 @@ class DoubleArrayBuilder {
 
   uint32_t find_base(std::span<const unsigned char> bytes) {
     while (first_free_ < nodes_.size() && !is_free(first_free_)) ++first_free_;
-    const auto end = static_cast<uint32_t>(std::min<size_t>(nodes_.size(), size_t{first_free_} + most_tried));
-    for (uint32_t place = first_free_; place < end; ++place) {
-      const uint32_t base = place ^ bytes[0];
-      if (std::all_of(bytes.begin(), bytes.end(), [&](unsigned char byte) { return is_free(base ^ byte); }))
-        return base;
+    const auto size = static_cast<uint32_t>(nodes_.size());
+    const uint32_t tried = std::min(size, first_free_ + most_tried);
+    for (uint32_t place = first_free_; place < tried; ++place) {
+      if (fits(place, bytes)) return place ^ bytes[0];
     }
-    const auto base = static_cast<uint32_t>(nodes_.size());
+    // Holes that fit nobody may fill what was tried: the last block has room of its own.
+    for (uint32_t place = std::max(tried, size - block); place < size; ++place) {
+      if (fits(place, bytes)) return place ^ bytes[0];
+    }
     add_block();
-    return base;
+    return size;
+  }
+
+  // Whether the children are all in free places if the first of them goes to `place`.
+  bool fits(uint32_t place, std::span<const unsigned char> bytes) const {
+    const uint32_t base = place ^ bytes[0];
+    return std::all_of(bytes.begin(), bytes.end(), [&](unsigned char byte) { return is_free(base ^ byte); });
   }
 
   const std::vector<DoubleArray::Entry>& entries_;

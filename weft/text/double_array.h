@@ -27,6 +27,7 @@ class DoubleArray {
     return nodes_[child].parent == node ? child : root;
   }
   int32_t value(uint32_t node) const { return nodes_[node].value; }  // of the key that ends here, or none
+  size_t places() const { return nodes_.size(); }                    // free ones among them
 
  private:
   friend class DoubleArrayBuilder;

@@ -11,7 +11,9 @@ namespace weft::text {
 namespace {
 
 constexpr size_t most_windows = 1 << 20;
-constexpr size_t most_entries = size_t{1} << 26;  // of all windows
+constexpr size_t window_bytes = 512;  // that the lists of a window take themselves
+constexpr size_t spare_bytes = size_t{1} << 28;
+constexpr size_t growth = 4;
 
 template <typename T>
 std::vector<T> part_of(const std::vector<T>& values, size_t begin, size_t end) {
@@ -42,6 +44,24 @@ Encoding joined(const Encoding& first, const Encoding& second) {
 
 }  // namespace
 
+void require_room_for_windows(size_t windows, size_t bytes, size_t whole) {
+  const size_t most = spare_bytes + growth * whole;
+  const size_t needed = bytes + windows * window_bytes;
+  require(
+      needed <= most,
+      "encode: truncation leaves {} windows of the text, which take {} MiB; at most {} MiB are made; take a smaller "
+      "stride or cut the text",
+      windows, needed >> 20, most >> 20);
+}
+
+size_t Encoding::bytes() const {
+  size_t bytes = sizeof(int32_t) * (ids.size() + type_ids.size() + attention_mask.size() + special_tokens_mask.size()) +
+                 sizeof(ByteRange) * offsets.size() + sizeof(int32_t) * word_ids.size();
+  for (const std::string& token : tokens) bytes += sizeof(std::string) + token.size();
+  for (const Encoding& window : overflowing) bytes += window.bytes();
+  return bytes;
+}
+
 Encoding Encoding::slice(size_t begin, size_t end) const {
   return {.ids = part_of(ids, begin, end),
           .type_ids = part_of(type_ids, begin, end),
@@ -59,9 +79,12 @@ void Encoding::append(Encoding other) {
           "encode: truncation leaves {} windows of the first text and {} of the second, {} pairs; at most {} are made; "
           "cut the texts",
           overflowing.size() + 1, other.overflowing.size() + 1, windows, most_windows);
-  require(windows <= most_entries / std::max<size_t>(size() + other.size(), 1),
-          "encode: truncation leaves {} windows of {} tokens; at most {} tokens altogether are made; cut the texts",
-          windows, size() + other.size(), most_entries);
+  if (windows > 0) {
+    const size_t mine = bytes();
+    const size_t others = other.bytes();
+    require_room_for_windows(windows + 1, (other.overflowing.size() + 1) * mine + (overflowing.size() + 1) * others,
+                             mine + others);
+  }
   std::vector<Encoding> together;
   together.reserve(windows);
   for (const Encoding& window : overflowing) {

@@ -32,7 +32,10 @@ struct Encoding {
   size_t size() const { return ids.size(); }
   // Entries [begin, end), without overflow.
   Encoding slice(size_t begin, size_t end) const;
-  // Puts another's entries behind these. Every window of either goes with every one of the other's.
+  // Memory that the entries take, those of the windows too, in bytes.
+  size_t bytes() const;
+  // Puts another's entries behind these. Every window of either goes with every one of the other's. weft::Error if that
+  // makes many more of them.
   void append(Encoding other);
 };
 
@@ -55,6 +58,9 @@ struct Padding {
   int32_t type_id = 0;
   std::string token = "[PAD]";
 };
+
+// weft::Error if windows of `bytes` in all are too large for an encoding of `whole` bytes.
+void require_room_for_windows(size_t windows, size_t bytes, size_t whole);
 
 // `truncation` and `padding` of a tokenizer.json, there and back. FormatError with the place.
 Truncation read_truncation(const JsonView& description);

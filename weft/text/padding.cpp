@@ -8,7 +8,8 @@ namespace weft::text {
 namespace {
 
 constexpr size_t longest_padding = size_t{1} << 20;  // tokens that a text may be filled up to
-constexpr size_t most_added = size_t{1} << 22;       // to a text with all its windows
+constexpr size_t most_added = size_t{1} << 22;       // to a text with all its windows,
+constexpr size_t ordinary_name = 64;                 // of names up to this; fewer of longer ones
 
 template <typename T>
 void fill(std::vector<T>& values, size_t count, Side side, const T& value) {
@@ -54,12 +55,13 @@ void pad(std::vector<Encoding>& encodings, const Padding& padding) {
   require(length <= std::max(longest, longest_padding),
           "padding: texts are filled up to {} tokens at most, not to {}; take a smaller length or multiple",
           longest_padding, length);
+  const size_t most = most_added / (1 + padding.token.size() / ordinary_name);
   for (Encoding& encoding : encodings) {
     const size_t added = missing(encoding, length);
     require(
-        added <= most_added,
+        added <= most,
         "padding: filling {} windows up to {} tokens adds {}; at most {} are added to a text; take a smaller length",
-        encoding.overflowing.size() + 1, length, added, most_added);
+        encoding.overflowing.size() + 1, length, added, most);
     pad_to(encoding, length, padding);
   }
 }

@@ -10,6 +10,8 @@ namespace weft::text {
 
 namespace {
 
+constexpr size_t longest_literal = size_t{64} << 10;  // as of a regular expression
+
 constexpr std::array<std::string_view, 5> behavior_names = {"Removed", "Isolated", "MergedWithPrevious",
                                                             "MergedWithNext", "Contiguous"};
 
@@ -92,6 +94,9 @@ Pattern::Pattern(const JsonView& pattern) {
   if (pattern.has("String") == pattern.has("Regex")) pattern.expected("either a String or a Regex");
   if (pattern.has("String")) {
     literal_ = pattern.get<std::string>("String");
+    if (literal_.size() > longest_literal) {
+      pattern.at("String").expected(fmt::format("at most {} bytes", longest_literal));
+    }
     if (literal_.empty()) regex_.emplace("");
     return;
   }
@@ -127,11 +132,17 @@ Regex::Match Pattern::next_run(const Runs& runs, std::string_view text, size_t p
   return {text.size(), text.size()};
 }
 
+// The literal may nearly stand at every place.
+void Pattern::take_time_to_find(std::string_view text, TextBudget& budget) const {
+  budget.take_time(text.size() * (1 + literal_.size() / 32));
+}
+
 bool Pattern::occurs_in(std::string_view text, TextBudget& budget) const {
   if (text.empty()) return false;
   if (known_) return true;
   if (runs_) return next_run(*runs_, text, 0).begin < text.size();
   if (regex_) return Regex::Search(*regex_, text, budget).next().has_value();
+  take_time_to_find(text, budget);
   return text.find(literal_) != text.npos;
 }
 
@@ -157,6 +168,7 @@ void Pattern::for_each_part(std::string_view text, TextBudget& budget, FunctionR
     Regex::Search search(*regex_, text, budget);
     while (const auto match = search.next()) writer.match(match->begin, match->end);
   } else {
+    take_time_to_find(text, budget);
     for (size_t begin = text.find(literal_); begin != text.npos; begin = text.find(literal_, begin + literal_.size())) {
       writer.match(begin, begin + literal_.size());
     }

@@ -56,6 +56,8 @@ class Pattern {
   // The next run from `position` on; empty at the end of the text if there is none.
   static Regex::Match next_run(const Runs& runs, std::string_view text, size_t position);
 
+  void take_time_to_find(std::string_view text, TextBudget& budget) const;
+
   std::string literal_;  // if there is no regular expression
   std::optional<Regex> regex_;
   std::optional<KnownPattern> known_;

@@ -5,25 +5,25 @@
 
 #include "weft/base/error.h"
 #include "weft/text/hash.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
 namespace {
 
-constexpr size_t most_elements = 500;  // of one stage; published pipelines have up to about ten
+constexpr size_t most_elements = 500;        // of one stage; published pipelines have up to about ten
+constexpr size_t most_post_processors = 16;  // which see every window
 
-size_t count_objects(const Json& value) {
-  size_t count = value.is_object() ? 1 : 0;
+size_t count_elements(const Json& value) {
+  size_t count = value.is_object() && value.contains("type") ? 1 : 0;
   if (!value.is_structured()) return count;
-  for (const Json& member : value) count += count_objects(member);
+  for (const Json& member : value) count += count_elements(member);
   return count;
 }
 
 // A text goes through every element: their number bounds the work.
-const JsonView& require_few_elements(const JsonView& stage) {
-  if (count_objects(stage.value()) > most_elements) {
-    fail<FormatError>("{}: expected at most {} elements", stage.place(), most_elements);
-  }
+const JsonView& require_few_elements(const JsonView& stage, size_t most = most_elements) {
+  if (count_elements(stage.value()) > most) fail<FormatError>("{}: expected at most {} elements", stage.place(), most);
   return stage;
 }
 
@@ -47,7 +47,9 @@ void PipelineTokenizer::read_parts(const JsonView& root) {
   if (root.has("padding")) default_options_.padding = read_padding(root.at("padding"));
   if (root.has("normalizer")) normalizer_ = make_normalizer(require_few_elements(root.at("normalizer")));
   if (root.has("pre_tokenizer")) pre_tokenizer_ = make_pre_tokenizer(require_few_elements(root.at("pre_tokenizer")));
-  if (root.has("post_processor")) post_processor_ = make_post_processor(root.at("post_processor"));
+  if (root.has("post_processor")) {
+    post_processor_ = make_post_processor(require_few_elements(root.at("post_processor"), most_post_processors));
+  }
   if (root.has("decoder")) decoder_ = make_decoder(require_few_elements(root.at("decoder")));
   model_ = make_token_model(root.at("model"));
   if (root.has("added_tokens")) added_ = AddedTokens(root.at("added_tokens"), *model_, normalizer_.get());
@@ -90,13 +92,13 @@ class PipelineTokenizer::PieceEncoder {
       return made_;
     }
     if (!cache_ || view.size() > WordCache::longest_piece) {
-      tokenizer_.model_->tokenize(view, made_);
+      tokenizer_.model_->tokenize(view, pieces_.text.budget(), made_);
       return made_;
     }
     if (index < hashed_begin_ || index >= hashed_end_) hash_pieces(index);
     const uint64_t hash = hashes_[index - hashed_begin_];
     if (cache_->find(view, hash, made_)) return made_;
-    tokenizer_.model_->tokenize(view, made_);
+    tokenizer_.model_->tokenize(view, pieces_.text.budget(), made_);
     cache_->put(view, hash, made_);
     return made_;
   }
@@ -156,6 +158,7 @@ Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
     encoding.offsets.reserve(expected);
     encoding.word_ids.reserve(expected);
   }
+  size_t name_bytes = 0;
   for (size_t word = first; word < end; ++word) {
     const Piece& piece = pieces.list[word];
     for (const PieceToken& token : encoder.tokens(word)) {
@@ -163,6 +166,7 @@ Encoding PipelineTokenizer::encode_text(const EncodeRequest& request) const {
       if (!detailed) continue;
       const std::string_view view = pieces.view(piece);
       encoding.tokens.emplace_back(piece.token != Piece::open ? view : model_->shown(token, view));
+      pieces.text.budget().allow_size(name_bytes += encoding.tokens.back().size());
       encoding.offsets.push_back(pieces.text.origin(piece.begin + token.begin, piece.begin + token.end));
       encoding.word_ids.push_back(static_cast<int32_t>(word - first));
     }
@@ -188,6 +192,7 @@ std::string PipelineTokenizer::decode_bytes(std::span<const int32_t> ids, Specia
     if (!name || (special == SpecialTokens::skip && added_.is_special(*name))) continue;
     tokens.emplace_back(*name);
     bytes += name->size();
+    require_decodable(bytes, ids.size());
   }
   if (decoder_) {
     TextBudget budget(bytes);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "weft/base/error.h"
+#include "weft/base/shorten.h"
 #include "weft/text/regex_syntax.h"
 
 namespace weft::text {
@@ -16,10 +17,22 @@ constexpr size_t longest_pattern = 64 << 10;
 // Steps of a match from one place: those that every place may take, and those that one may, of the text's budget.
 constexpr uint32_t light_steps = 2'000;
 constexpr uint32_t most_steps = 2'048'000;
-constexpr size_t window = 4096;  // places that are tried before the budget is asked again
+// A step may look at all of the text. So of a long one fewer places are tried before the time is looked at again, and a
+// place may take fewer steps.
+constexpr size_t widest_window = 4096;
+constexpr size_t bytes_of_window = size_t{1} << 25;
+constexpr size_t bytes_of_effort = size_t{1} << 37;
 constexpr uint32_t depth_limit = 100'000;
 constexpr uint32_t heap_limit_kib = 64 << 10;
 constexpr size_t jit_stack_bytes = 1 << 20;
+
+size_t window_of(std::string_view text) {
+  return std::clamp(bytes_of_window / (text.size() + 1), size_t{1}, widest_window);
+}
+
+uint32_t most_steps_of(std::string_view text) {
+  return static_cast<uint32_t>(std::clamp<size_t>(bytes_of_effort / (text.size() + 1), most_steps / 64, most_steps));
+}
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80u; }
 
@@ -51,7 +64,8 @@ Regex::Regex(std::string_view pattern) : pattern_(pattern), compiled_(std::make_
                     &offset, context);
   pcre2_compile_context_free(context);
   if (compiled_->code == nullptr) {
-    fail<FormatError>("regular expression: \"{}\" does not compile: {}", pattern, message_of(error));
+    fail<FormatError>("regular expression: \"{}\" does not compile: {}", shortened(pattern, shown_pattern),
+                      message_of(error));
   }
   pcre2_jit_compile(compiled_->code, PCRE2_JIT_COMPLETE);  // where it cannot, matching is slower but the same
 }
@@ -83,7 +97,8 @@ Regex::Search::Search(const Regex& regex, std::string_view text, TextBudget& bud
 Regex::Search::~Search() = default;
 
 void Regex::Search::give_up(size_t start, std::string_view why) const {
-  fail("regular expression: \"{}\" gives up at byte {} of a text of {}: {}", regex_.pattern_, start, text_.size(), why);
+  fail("regular expression: \"{}\" gives up at byte {} of a text of {}: {}", shortened(regex_.pattern_, shown_pattern),
+       start, text_.size(), why);
 }
 
 // A match that begins from `start` to `last`, where no place takes more steps than given.
@@ -95,7 +110,7 @@ Regex::Search::Outcome Regex::Search::match_in(size_t start, size_t last, uint32
     return pcre2_match(regex_.compiled_->code, subject, text_.size(), start, options | PCRE2_NO_UTF_CHECK, state_->data,
                        state_->context);
   };
-  if (!budget_.has_time()) give_up(start, "the text takes too long");
+  if (!budget_.has_time(256 + text_.size())) give_up(start, "the text takes too long");
   int result = run(0);
   if (result == PCRE2_ERROR_JIT_STACKLIMIT && state_->stack == nullptr) {
     state_->stack = pcre2_jit_stack_create(jit_stack_bytes / 8, jit_stack_bytes, nullptr);
@@ -111,7 +126,7 @@ Regex::Search::Outcome Regex::Search::match_in(size_t start, size_t last, uint32
 
 // A match that begins at `start`, where the light way took too many steps.
 Regex::Search::Outcome Regex::Search::match_with_effort(size_t start) {
-  for (uint32_t steps = light_steps * 8; steps <= most_steps; steps *= 4) {
+  for (uint32_t steps = light_steps * 8; steps <= most_steps_of(text_); steps *= 4) {
     if (!budget_.take_steps(steps)) give_up(start, "the matches of the text take too many steps together");
     const Outcome outcome = match_in(start, start, steps);
     if (outcome != Outcome::too_many_steps) return outcome;
@@ -120,6 +135,7 @@ Regex::Search::Outcome Regex::Search::match_with_effort(size_t start) {
 }
 
 std::optional<Regex::Match> Regex::Search::match_from(size_t start) {
+  const size_t window = window_of(text_);
   size_t width = window;
   while (start <= text_.size()) {
     const size_t last = std::min(start + width - 1, text_.size());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/base/shorten.h"
 #include "weft/text/regex_classes.h"
 #include "weft/text/utf8.h"
 
@@ -49,7 +50,7 @@ class Translator {
   std::string_view rest() const { return pattern_.substr(position_); }
   char peek() const { return at_end() ? '\0' : pattern_[position_]; }
   char take() {
-    require<FormatError>(!at_end(), "regular expression: \"{}\" breaks off", pattern_);
+    require<FormatError>(!at_end(), "regular expression: \"{}\" breaks off", shortened(pattern_, shown_pattern));
     return pattern_[position_++];
   }
   bool take_if(std::string_view text) {
@@ -58,7 +59,7 @@ class Translator {
     return true;
   }
   [[noreturn]] void refuse(std::string_view what) const {
-    fail<FormatError>("regular expression: \"{}\": {}", pattern_, what);
+    fail<FormatError>("regular expression: \"{}\": {}", shortened(pattern_, shown_pattern), what);
   }
 
   void atom(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include "weft/base/files.h"
 #include "weft/base/json.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
@@ -24,7 +25,7 @@ SpecialNames read_special_names(const fs::path& folder) {
     const fs::path path = folder / file;
     std::error_code ignored;
     if (!fs::exists(path, ignored)) continue;
-    const Json document = parse_json(read_file(path), path.string());
+    const Json document = parse_json(read_file(path, longest_file), path.string());
     const JsonView view(document, path.string());
     read_role(view, "bos_token", names.bos);
     read_role(view, "eos_token", names.eos);

@@ -1,5 +1,6 @@
 #include "weft/text/text_budget.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "weft/base/error.h"
@@ -8,13 +9,15 @@ namespace weft::text {
 
 namespace {
 
-constexpr size_t growth = 64;  // no published normalizer comes near: NFKC makes at most 18 characters of one
+// No published normalizer comes near: NFKC makes at most 18 characters, of 33 bytes, of one of three.
+constexpr size_t growth = 64;
+constexpr size_t growth_of_long_texts = 16;
+constexpr size_t long_result = size_t{64} << 20;
 constexpr size_t spare_bytes = size_t{64} << 10;
 constexpr uint64_t spare_steps = 50'000'000;
 constexpr uint64_t steps_per_byte = 100;
 constexpr double spare_seconds = 10.0;
 constexpr double seconds_per_byte = 20e-6;
-constexpr uint32_t calls_between_looks = 256;
 
 double thread_seconds() {
   timespec now{};
@@ -25,10 +28,13 @@ double thread_seconds() {
 }  // namespace
 
 TextBudget::TextBudget(size_t bytes)
+    : TextBudget(bytes, spare_seconds + seconds_per_byte * static_cast<double>(bytes)) {}
+
+TextBudget::TextBudget(size_t bytes, double seconds)
     : bytes_(bytes),
-      most_bytes_(bytes * growth + spare_bytes),
+      most_bytes_(std::max(bytes * growth_of_long_texts, std::min(bytes * growth, long_result)) + spare_bytes),
       steps_(spare_steps + bytes * steps_per_byte),
-      seconds_(spare_seconds + seconds_per_byte * static_cast<double>(bytes)) {}
+      seconds_(seconds) {}
 
 void TextBudget::refuse_size(size_t bytes) const {
   fail("tokenizer: a text of {} bytes grows to {} or more; at most {} are allowed", bytes_, bytes, most_bytes_);
@@ -40,8 +46,12 @@ bool TextBudget::take_steps(uint64_t steps) {
   return true;
 }
 
-bool TextBudget::has_time() {
-  if (calls_++ % calls_between_looks != 0) return true;
+void TextBudget::refuse_time() const {
+  fail("tokenizer: a text of {} bytes takes more than {:.0f} s of processor time; cut it", bytes_, seconds_);
+}
+
+bool TextBudget::look_at_clock() {
+  noted_ = 0;
   const double now = thread_seconds();
   if (begin_ < 0.0) begin_ = now;
   return now - begin_ <= seconds_;

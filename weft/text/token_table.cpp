@@ -5,6 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/text/hash.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
@@ -12,9 +13,6 @@ namespace {
 
 // Ids of published vocabularies have few gaps. A table of n names may have ids up to 4 n + 2^20.
 int64_t largest_id(size_t names) { return static_cast<int64_t>(names) * 4 + (int64_t{1} << 20); }
-
-// Models look for the longest token at every place of a text, so that this bounds their work.
-constexpr size_t longest_name = size_t{16} << 10;
 
 }  // namespace
 

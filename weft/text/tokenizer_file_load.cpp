@@ -6,6 +6,7 @@
 #include "weft/text/forms/documents.h"
 #include "weft/text/forms/marian.h"
 #include "weft/text/forms/sentence_piece.h"
+#include "weft/text/limits.h"
 #include "weft/text/pipeline_tokenizer.h"
 #include "weft/text/special_names.h"
 #include "weft/text/tokenizer_file.h"
@@ -17,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Json parse_file(const fs::path& path) { return parse_json(read_file(path), path.string()); }
+Json parse_file(const fs::path& path) { return parse_json(read_file(path, longest_file), path.string()); }
 
 bool file_exists(const fs::path& path) {
   std::error_code ignored;

@@ -5,6 +5,7 @@
 #include "weft/base/error.h"
 #include "weft/base/suggest.h"
 #include "weft/text/encoding.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
@@ -33,8 +34,6 @@ int64_t read_count(const JsonView& description, std::string_view key, int64_t fa
   return count;
 }
 
-constexpr size_t most_entries = size_t{1} << 26;  // of all windows of one text
-
 // Keeps `length` entries at one end and makes windows of the rest.
 void cut(Encoding& encoding, size_t length, const Truncation& truncation) {
   const size_t size = encoding.size();
@@ -49,11 +48,8 @@ void cut(Encoding& encoding, size_t length, const Truncation& truncation) {
           stride);
   const size_t step = length - stride;
   const size_t windows_needed = (size - length + step - 1) / step + 1;
-  require(
-      windows_needed <= most_entries / length,
-      "truncation: a stride of {} makes {} windows of {} tokens; at most {} tokens altogether are made; take a smaller "
-      "stride",
-      stride, windows_needed, length, most_entries);
+  const size_t copies = (length + step - 1) / step;  // of each token
+  require_room_for_windows(windows_needed, copies * encoding.bytes(), encoding.bytes());
   std::vector<Encoding> windows;
   if (truncation.direction == Side::right) {
     for (size_t begin = 0;; begin += step) {
@@ -113,6 +109,9 @@ Padding read_padding(const JsonView& description) {
   padding.id = description.get_or<int>("pad_id", 0);
   padding.type_id = description.get_or<int>("pad_type_id", 0);
   padding.token = description.get_or<std::string>("pad_token", padding.token);
+  if (padding.token.size() > longest_name) {
+    description.at("pad_token").expected(fmt::format("at most {} bytes", longest_name));
+  }
   return padding;
 }
 

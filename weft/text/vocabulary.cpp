@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
@@ -16,6 +17,8 @@ Vocabulary::Vocabulary(std::vector<std::string> tokens, const SpecialNames& name
 
 void Vocabulary::add(std::string token) {
   require(!token.empty(), "vocabulary: token {} is empty", tokens_.size());
+  require(token.size() <= longest_name, "vocabulary: token {} has {} bytes, more than {}", tokens_.size(), token.size(),
+          longest_name);
   require(repair_utf8(token) == token, "vocabulary: token {} is not UTF-8", tokens_.size());
   require(tokens_.size() < std::numeric_limits<int32_t>::max(), "vocabulary: more tokens than 31 bits number");
   const auto [position, added] = ids_.try_emplace(token, size());

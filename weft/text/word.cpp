@@ -1,6 +1,8 @@
 #include "weft/text/word.h"
 
 #include "weft/base/error.h"
+#include "weft/base/shorten.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
@@ -30,8 +32,8 @@ std::vector<int32_t> WordTokenizer::encode(std::string_view text) const {
     const std::string word = repair_utf8(piece);
     const std::optional<int32_t> id = vocabulary_.find(word);
     if (!id && !vocabulary_.special().unk) {
-      fail("word tokenizer: \"{}\" is not among the {} words of the vocabulary, and there is no unknown token", word,
-           vocab_size());
+      fail("word tokenizer: \"{}\" is not among the {} words of the vocabulary, and there is no unknown token",
+           shortened(word), vocab_size());
     }
     ids.push_back(id ? *id : *vocabulary_.special().unk);
   }
@@ -44,6 +46,7 @@ std::string WordTokenizer::decode_bytes(std::span<const int32_t> ids, SpecialTok
     if (special == SpecialTokens::skip && vocabulary_.is_skipped(id)) continue;
     if (!text.empty()) text += ' ';
     text += vocabulary_.shown(id);
+    require_decodable(text.size(), ids.size());
   }
   return text;
 }

@@ -10,6 +10,8 @@ namespace weft::text {
 
 namespace {
 
+constexpr uint64_t nanoseconds_per_token = 32;
+
 class DecoderSequence final : public Decoder {
  public:
   explicit DecoderSequence(const JsonView& description) {
@@ -19,6 +21,7 @@ class DecoderSequence final : public Decoder {
   }
   void decode(std::vector<std::string>& tokens, TextBudget& budget) const override {
     for (const auto& part : parts_) {
+      budget.take_time(nanoseconds_per_token * tokens.size());
       part->decode(tokens, budget);
       if (!part->gives_bytes() || part == parts_.back()) continue;
       for (std::string& token : tokens) token = repair_utf8(token);

@@ -5,6 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/files.h"
+#include "weft/text/limits.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -28,7 +29,7 @@ void for_each_line(std::string_view text, Use&& use) {
 Json read_config(const fs::path& folder) {
   const fs::path path = folder / "tokenizer_config.json";
   std::error_code ignored;
-  return fs::exists(path, ignored) ? parse_json(read_file(path), path.string()) : Json::object();
+  return fs::exists(path, ignored) ? parse_json(read_file(path, longest_file), path.string()) : Json::object();
 }
 
 Json added_token(const std::string& content, int64_t id, bool normalized) {
@@ -73,7 +74,7 @@ Json empty_document() {
 Json read_vocab_txt(const fs::path& path) {
   Json vocabulary = Json::object();
   int64_t id = 0;
-  for_each_line(read_file(path), [&](std::string_view line) {
+  for_each_line(read_file(path, longest_file), [&](std::string_view line) {
     require<FormatError>(is_utf8(line), "{}: line {} is not UTF-8", path.string(), id + 1);
     vocabulary[std::string(line)] = id++;  // of tokens that stand twice, the last
   });
@@ -83,7 +84,7 @@ Json read_vocab_txt(const fs::path& path) {
 Json read_merges(const fs::path& path) {
   Json merges = Json::array();
   int64_t number = 0;
-  for_each_line(read_file(path), [&](std::string_view line) {
+  for_each_line(read_file(path, longest_file), [&](std::string_view line) {
     ++number;
     if (line.empty() || line.starts_with("#version")) return;
     require<FormatError>(is_utf8(line), "{}: line {} is not UTF-8", path.string(), number);
@@ -127,7 +128,7 @@ Json document_of_vocab_txt(const fs::path& vocab) {
 Json document_of_merges(const fs::path& vocab, const fs::path& merges) {
   const Json settings = read_config(vocab.parent_path());
   const JsonView config(settings, (vocab.parent_path() / "tokenizer_config.json").string());
-  Json vocabulary = parse_json(read_file(vocab), vocab.string());
+  Json vocabulary = parse_json(read_file(vocab, longest_file), vocab.string());
   const bool roberta = config.get_or<std::string>("tokenizer_class", "").starts_with("Roberta");
   const bool prefix = config.get_or<bool>("add_prefix_space", false);
   Json document = empty_document();

@@ -2,6 +2,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/files.h"
+#include "weft/text/limits.h"
 #include "weft/text/post_processors/template.h"
 #include "weft/text/special_names.h"
 
@@ -11,10 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-SentencePieceModel read_model(const fs::path& path) { return SentencePieceModel(read_file(path), path.string()); }
+SentencePieceModel read_model(const fs::path& path) {
+  return SentencePieceModel(read_file(path, longest_file), path.string());
+}
 
 TokenTable read_vocabulary(const fs::path& path) {
-  const Json document = parse_json(read_file(path), path.string());
+  const Json document = parse_json(read_file(path, longest_file), path.string());
   return TokenTable::from_json(JsonView(document, path.string()));
 }
 

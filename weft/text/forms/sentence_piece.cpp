@@ -7,12 +7,11 @@
 #include "weft/base/error.h"
 #include "weft/base/files.h"
 #include "weft/text/forms/sentence_piece_check.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
 namespace {
-
-constexpr uint64_t longest_model = uint64_t{1} << 28;
 
 std::optional<int32_t> role(int id) { return id < 0 ? std::nullopt : std::optional<int32_t>(id); }
 
@@ -93,7 +92,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model, std::st
 }
 
 SentencePieceTokenizer SentencePieceTokenizer::read(const std::filesystem::path& path, const SpecialNames& roles) {
-  std::string bytes = read_file(path, longest_model);
+  std::string bytes = read_file(path, longest_file);
   SentencePieceModel model(bytes, path.string());
   return SentencePieceTokenizer(std::move(model), std::move(bytes), roles);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/text/limits.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -14,8 +15,7 @@ namespace weft::text {
 namespace {
 
 constexpr size_t most_pieces = size_t{1} << 22;
-constexpr size_t longest_piece = size_t{16} << 10;
-constexpr size_t longest_replacement = 1024;  // of one character or a few; published maps have up to 33 bytes
+constexpr size_t longest_unknown_surface = 64;
 
 enum class Wire { varint = 0, eight_bytes = 1, bytes = 2, four_bytes = 5 };
 
@@ -36,6 +36,7 @@ constexpr uint64_t denormalizer = 5;
 constexpr uint64_t piece_text = 1;
 constexpr uint64_t piece_score = 2;
 constexpr uint64_t trainer_model_type = 3;
+constexpr uint64_t trainer_unknown_surface = 44;
 constexpr uint64_t normalizer_map = 2;
 
 uint32_t read_u32(std::string_view bytes) {
@@ -115,7 +116,7 @@ void check_piece(std::string_view bytes, const std::string& place) {
     }
   }
   require<FormatError>(!text.empty(), "{}: the piece is empty", place);
-  require<FormatError>(text.size() <= longest_piece, "{}: expected at most {} bytes, got {}", place, longest_piece,
+  require<FormatError>(text.size() <= longest_name, "{}: expected at most {} bytes, got {}", place, longest_name,
                        text.size());
   require<FormatError>(is_utf8(text) && text.find('\0') == text.npos, "{}: the piece is not UTF-8 text", place);
 }
@@ -192,6 +193,12 @@ void check_trainer(std::string_view bytes, const std::string& place) {
   Message message(bytes, place);
   Field field;
   while (message.next(field)) {
+    if (field.number == trainer_unknown_surface) {
+      message.expect(field, Wire::bytes);
+      require<FormatError>(field.content.size() <= longest_unknown_surface,
+                           "{}: expected at most {} bytes to show for the unknown, got {}", place,
+                           longest_unknown_surface, field.content.size());
+    }
     if (field.number != trainer_model_type) continue;
     message.expect(field, Wire::varint);
     require<FormatError>(field.value >= 1 && field.value <= 4,

@@ -5,7 +5,9 @@
 
 #include "weft/base/error.h"
 #include "weft/base/rng.h"
+#include "weft/base/shorten.h"
 #include "weft/text/byte_names.h"
+#include "weft/text/limits.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -15,6 +17,7 @@ namespace {
 constexpr uint32_t none = UINT32_MAX;
 constexpr size_t short_piece = 40;  // symbols up to which looking at all pairs again is faster than a heap
 constexpr uint64_t dropout_seed = 1;
+constexpr uint64_t nanoseconds_per_offer = 64;  // to the queue of merges
 
 }  // namespace
 
@@ -29,6 +32,10 @@ Bpe::Bpe(const JsonView& description)
   description.allow_only({"type", "vocab", "merges", "dropout", "unk_token", "continuing_subword_prefix",
                           "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges"});
   if (!(dropout_ >= 0.0 && dropout_ <= 1.0)) description.at("dropout").expected("a probability");
+  for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    if (description.get_or<std::string>(affix, "").size() <= longest_name) continue;
+    description.at(affix).expected(fmt::format("at most {} bytes", longest_name));
+  }
   if (description.has("unk_token")) {
     unknown_name_ = description.get<std::string>("unk_token");
     unknown_ = vocabulary_.find_id(*unknown_name_);
@@ -61,7 +68,7 @@ void Bpe::read_merges(const JsonView& merges) {
 void Bpe::add_merge(const JsonView& place, std::string_view left, std::string_view right) {
   const auto id_of = [&](std::string_view name) {
     const int32_t id = vocabulary_.find_id(name);
-    if (id < 0) fail<FormatError>("{}: \"{}\" is not in the vocabulary", place.place(), name);
+    if (id < 0) fail<FormatError>("{}: \"{}\" is not in the vocabulary", place.place(), shortened(name));
     return id;
   };
   const int32_t left_id = id_of(left);
@@ -106,7 +113,7 @@ bool Bpe::add_bytes(std::string_view text, std::vector<Symbol>& symbols) const {
   return true;
 }
 
-void Bpe::begin_symbols(std::string_view piece, std::vector<Symbol>& symbols) const {
+void Bpe::begin_symbols(std::string_view piece, TextBudget& budget, std::vector<Symbol>& symbols) const {
   uint32_t unknown_length = 0;  // of unknown text that is not written yet
   const auto write_unknown = [&] {
     if (unknown_length > 0) symbols.push_back({unknown_, unknown_length, none, none});
@@ -118,6 +125,7 @@ void Bpe::begin_symbols(std::string_view piece, std::vector<Symbol>& symbols) co
     const bool last = begin + length == piece.size();
     const std::string_view character = piece.substr(begin, length);
     begin += length;
+    budget.take_time(prefix_.size() + (last ? suffix_.size() : 0));
     const int32_t id = character_id(character, first, last);
     if (id >= 0) {
       write_unknown();
@@ -126,10 +134,11 @@ void Bpe::begin_symbols(std::string_view piece, std::vector<Symbol>& symbols) co
     }
     if (byte_fallback_) {
       const std::string text = (first ? "" : prefix_) + std::string(character) + (last ? suffix_ : "");
+      budget.allow_size(symbols.size() + text.size());
       if (add_bytes(text, symbols)) continue;
     }
     if (!unknown_name_) continue;  // the reference leaves such characters out
-    require(unknown_ >= 0, "tokenizer: the unknown token \"{}\" is not in the vocabulary", *unknown_name_);
+    if (unknown_ < 0) fail("tokenizer: the unknown token \"{}\" is not in the vocabulary", shortened(*unknown_name_));
     if (!fuse_unknown_) write_unknown();
     unknown_length += static_cast<uint32_t>(length);
   }
@@ -168,7 +177,7 @@ bool Bpe::drops_out() const {
   return Rng{.seed = dropout_seed, .stream = 0}.uniform(draws_++) < static_cast<float>(dropout_);
 }
 
-void Bpe::merge_long(std::vector<Symbol>& symbols) const {
+void Bpe::merge_long(std::vector<Symbol>& symbols, TextBudget& budget) const {
   struct Candidate {
     uint32_t rank;
     uint32_t place;
@@ -192,6 +201,7 @@ void Bpe::merge_long(std::vector<Symbol>& symbols) const {
       continue;
     }
     for (const Candidate& candidate : skipped) queue.push(candidate);
+    budget.take_time(nanoseconds_per_offer * skipped.size());
     skipped.clear();
     Symbol& left = symbols[top.place];
     if (left.length == 0 || left.next == none) continue;
@@ -208,7 +218,7 @@ void Bpe::merge_long(std::vector<Symbol>& symbols) const {
   std::erase_if(symbols, [](const Symbol& symbol) { return symbol.length == 0; });
 }
 
-void Bpe::tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const {
+void Bpe::tokenize(std::string_view piece, TextBudget& budget, std::vector<PieceToken>& tokens) const {
   if (ignore_merges_ && dropout_ == 0.0) {
     if (const int32_t id = vocabulary_.find_id(piece); id >= 0) {
       tokens.push_back({id, 0, static_cast<uint32_t>(piece.size())});
@@ -217,11 +227,11 @@ void Bpe::tokenize(std::string_view piece, std::vector<PieceToken>& tokens) cons
   }
   std::vector<Symbol> symbols;
   symbols.reserve(piece.size());
-  begin_symbols(piece, symbols);
+  begin_symbols(piece, budget, symbols);
   if (dropout_ == 0.0 && symbols.size() <= short_piece) {
     merge_short(symbols);
   } else {
-    merge_long(symbols);
+    merge_long(symbols, budget);
   }
   uint32_t begin = 0;
   for (const Symbol& symbol : symbols) {

@@ -17,7 +17,7 @@ namespace weft::text {
 class Bpe final : public TokenModel {
  public:
   explicit Bpe(const JsonView& description);
-  void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const override;
+  void tokenize(std::string_view piece, TextBudget& budget, std::vector<PieceToken>& tokens) const override;
   const TokenTable& vocabulary() const override { return vocabulary_; }
   std::optional<int32_t> unknown_id() const override { return unknown_ < 0 ? std::nullopt : std::optional(unknown_); }
   bool is_deterministic() const override { return dropout_ == 0.0; }
@@ -34,11 +34,11 @@ class Bpe final : public TokenModel {
 
   void read_merges(const JsonView& merges);
   void add_merge(const JsonView& place, std::string_view left, std::string_view right);
-  void begin_symbols(std::string_view piece, std::vector<Symbol>& symbols) const;
+  void begin_symbols(std::string_view piece, TextBudget& budget, std::vector<Symbol>& symbols) const;
   bool add_bytes(std::string_view text, std::vector<Symbol>& symbols) const;
   int32_t character_id(std::string_view character, bool first, bool last) const;
   void merge_short(std::vector<Symbol>& symbols) const;
-  void merge_long(std::vector<Symbol>& symbols) const;
+  void merge_long(std::vector<Symbol>& symbols, TextBudget& budget) const;
   bool drops_out() const;
 
   TokenTable vocabulary_;

@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "weft/base/json.h"
+#include "weft/text/text_budget.h"
 #include "weft/text/token_table.h"
 
 namespace weft::text {
+
+// Bytes that a vocabulary's trie may lead from one place of a piece before the time is watched.
+constexpr size_t long_walk = 128;
 
 // A token of a piece, and which of the piece's bytes it stands for.
 struct PieceToken {
@@ -24,8 +28,8 @@ class TokenModel {
   virtual ~TokenModel() = default;
 
   // Adds the tokens of a piece (not empty, well-formed UTF-8) to `tokens`. weft::Error where the piece is not in the
-  // vocabulary and there is nothing to stand for the unknown.
-  virtual void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const = 0;
+  // vocabulary and there is nothing to stand for the unknown, or the work goes beyond the budget of its text.
+  virtual void tokenize(std::string_view piece, TextBudget& budget, std::vector<PieceToken>& tokens) const = 0;
   virtual const TokenTable& vocabulary() const = 0;
   // What an Encoding shows for a token: its name, or the text itself where a model does so for unknown text.
   virtual std::string_view shown(const PieceToken& token, std::string_view piece) const;

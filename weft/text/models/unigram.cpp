@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/base/shorten.h"
 #include "weft/text/byte_names.h"
 
 namespace weft::text {
@@ -63,7 +64,7 @@ void Unigram::write_vocabulary(Json& description) const {
 }
 
 // The best way to reach each byte; at bytes inside characters, none.
-void Unigram::find_best_steps(std::string_view piece, std::span<Step> steps) const {
+void Unigram::find_best_steps(std::string_view piece, TextBudget& budget, std::span<Step> steps) const {
   for (Step& step : steps) step.begin = unreached;
   steps[0].score = 0.0;
   const auto offer = [&](size_t begin, size_t end, double score, int32_t id) {
@@ -75,7 +76,8 @@ void Unigram::find_best_steps(std::string_view piece, std::span<Step> steps) con
     const size_t length = character_length(piece[begin]);
     bool covered = false;
     uint32_t node = DoubleArray::root;
-    for (size_t end = begin; end < piece.size();) {
+    size_t end = begin;
+    while (end < piece.size()) {
       node = trie_.step(node, static_cast<unsigned char>(piece[end]));
       if (node == DoubleArray::root) break;
       ++end;
@@ -85,15 +87,16 @@ void Unigram::find_best_steps(std::string_view piece, std::span<Step> steps) con
       covered = covered || end - begin == length;
     }
     if (!covered) offer(begin, begin + length, score + unknown_score_, unknown_);
+    if (end - begin > long_walk) budget.take_time(end - begin);
     begin += length;
   }
 }
 
-void Unigram::tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const {
+void Unigram::tokenize(std::string_view piece, TextBudget& budget, std::vector<PieceToken>& tokens) const {
   std::array<Step, short_piece + 1> few;
   std::vector<Step> many(piece.size() > short_piece ? piece.size() + 1 : 0);
   const std::span<Step> steps = many.empty() ? std::span<Step>(few).first(piece.size() + 1) : std::span<Step>(many);
-  find_best_steps(piece, steps);
+  find_best_steps(piece, budget, steps);
   const size_t before = tokens.size();
   bool any_unknown = false;
   bool after_unknown = false;
@@ -138,7 +141,7 @@ void Unigram::add_unknown(std::string_view piece, const PieceToken& unknown, std
     tokens.resize(before);
   }
   if (id < 0) id = unknown_;
-  require(id >= 0, "tokenizer: \"{}\" is not in the vocabulary, and there is no unk_id", text);
+  if (id < 0) fail("tokenizer: \"{}\" is not in the vocabulary, and there is no unk_id", shortened(text));
   tokens.push_back({id, begin, end});
 }
 

@@ -14,7 +14,7 @@ namespace weft::text {
 class Unigram final : public TokenModel {
  public:
   explicit Unigram(const JsonView& description);
-  void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const override;
+  void tokenize(std::string_view piece, TextBudget& budget, std::vector<PieceToken>& tokens) const override;
   const TokenTable& vocabulary() const override { return vocabulary_; }
   std::string_view shown(const PieceToken& token, std::string_view piece) const override;
   std::optional<int32_t> unknown_id() const override;
@@ -27,7 +27,7 @@ class Unigram final : public TokenModel {
     int32_t id;
   };
 
-  void find_best_steps(std::string_view piece, std::span<Step> steps) const;
+  void find_best_steps(std::string_view piece, TextBudget& budget, std::span<Step> steps) const;
   void add_unknown(std::string_view piece, const PieceToken& unknown, std::vector<PieceToken>& tokens) const;
 
   std::vector<std::string> pieces_;  // names by id

@@ -10,7 +10,7 @@ namespace weft::text {
 class WordLevel final : public TokenModel {
  public:
   explicit WordLevel(const JsonView& description);
-  void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const override;
+  void tokenize(std::string_view piece, TextBudget& budget, std::vector<PieceToken>& tokens) const override;
   const TokenTable& vocabulary() const override { return vocabulary_; }
   std::optional<int32_t> unknown_id() const override { return vocabulary_.find(unknown_); }
 

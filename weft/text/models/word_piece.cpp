@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
+#include "weft/base/shorten.h"
 
 namespace weft::text {
 
@@ -29,7 +30,7 @@ WordPiece::WordPiece(const JsonView& description)
   }
 }
 
-void WordPiece::tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const {
+void WordPiece::tokenize(std::string_view piece, TextBudget& budget, std::vector<PieceToken>& tokens) const {
   if (static_cast<int64_t>(piece.size()) > longest_ &&
       std::count_if(piece.begin(), piece.end(), starts_character) > longest_) {
     unknown(piece, tokens);
@@ -40,7 +41,8 @@ void WordPiece::tokenize(std::string_view piece, std::vector<PieceToken>& tokens
     uint32_t node = begin == 0 ? DoubleArray::root : continuation_;
     int32_t best = begin == 0 || has_continuations_ ? DoubleArray::none : -2;
     size_t best_end = begin;
-    for (size_t end = begin; end < piece.size() && best != -2;) {
+    size_t end = begin;
+    while (end < piece.size() && best != -2) {
       node = trie_.step(node, static_cast<unsigned char>(piece[end]));
       if (node == DoubleArray::root) break;
       ++end;
@@ -50,6 +52,7 @@ void WordPiece::tokenize(std::string_view piece, std::vector<PieceToken>& tokens
         best_end = end;
       }
     }
+    if (end - begin > long_walk) budget.take_time(end - begin);
     if (best < 0) {
       tokens.resize(before);
       unknown(piece, tokens);
@@ -62,8 +65,9 @@ void WordPiece::tokenize(std::string_view piece, std::vector<PieceToken>& tokens
 
 void WordPiece::unknown(std::string_view piece, std::vector<PieceToken>& tokens) const {
   const int32_t id = vocabulary_.find_id(unknown_);
-  require(id >= 0, "tokenizer: \"{}\" is not in the vocabulary, and neither is the unknown token \"{}\"", piece,
-          unknown_);
+  if (id < 0)
+    fail("tokenizer: \"{}\" is not in the vocabulary, and neither is the unknown token \"{}\"", shortened(piece),
+         shortened(unknown_));
   tokens.push_back({id, 0, static_cast<uint32_t>(piece.size())});
 }
 

@@ -19,7 +19,10 @@ class NormalizerSequence final : public Normalizer {
     for (size_t i = 0; i < list.size(); ++i) parts_.push_back(make_normalizer(list.at(i)));
   }
   AlignedText normalize(AlignedText text) const override {
-    for (const auto& part : parts_) text = part->normalize(std::move(text));
+    for (const auto& part : parts_) {
+      text.budget().take_time(text.text().size());
+      text = part->normalize(std::move(text));
+    }
     return text;
   }
 

@@ -5,6 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/text/base64.h"
+#include "weft/text/limits.h"
 #include "weft/text/unicode.h"
 #include "weft/text/utf8.h"
 
@@ -55,6 +56,13 @@ CharacterMap::CharacterMap(std::string_view blob) {
   for (size_t i = 0; i < size; i += 4) units_.push_back(read_u32(blob.substr(i)));
   replacements_ = blob.substr(size);
   require<FormatError>(is_utf8(replacements_), "character map: the replacements are not UTF-8");
+  for (std::string_view rest = replacements_; !rest.empty();) {
+    const size_t length = std::min(rest.find('\0'), rest.size());
+    require<FormatError>(length <= longest_replacement,
+                         "character map: expected replacements of at most {} bytes, got {}", longest_replacement,
+                         length);
+    rest.remove_prefix(std::min(length + 1, rest.size()));
+  }
 }
 
 std::optional<std::string_view> CharacterMap::find(std::string_view text) const {

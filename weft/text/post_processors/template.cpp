@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/text/limits.h"
 
 namespace weft::text {
 
@@ -11,6 +12,10 @@ namespace {
 
 constexpr size_t most_special_tokens = 1024;  // in one template
 constexpr int most_texts = 8;                 // in one template; published ones have each text once
+
+void require_short(const JsonView& place, std::string_view name) {
+  if (name.size() > longest_name) place.expected(fmt::format("at most {} bytes", longest_name));
+}
 
 TemplatePiece read_piece(const JsonView& piece, const JsonView& special_tokens) {
   piece.allow_only({"Sequence", "SpecialToken"});
@@ -31,6 +36,7 @@ TemplatePiece read_piece(const JsonView& piece, const JsonView& special_tokens) 
   result.ids = token.get<std::vector<int>>("ids");
   result.tokens = token.get<std::vector<std::string>>("tokens");
   if (result.ids.size() != result.tokens.size()) token.at("tokens").expected("as many as ids");
+  for (const std::string& name : result.tokens) require_short(token.at("tokens"), name);
   return result;
 }
 
@@ -39,13 +45,14 @@ std::vector<TemplatePiece> read_pieces(const JsonView& list, const JsonView& spe
   size_t special = 0;
   int texts = 0;
   for (size_t i = 0; i < list.size(); ++i) {
-    pieces.push_back(read_piece(list.at(i), special_tokens));
-    if (pieces.back().sequence >= sequences) list.at(i).expected("no second text here");
-    special += pieces.back().ids.size();
-    texts += pieces.back().sequence >= 0 ? 1 : 0;
+    TemplatePiece piece = read_piece(list.at(i), special_tokens);
+    if (piece.sequence >= sequences) list.at(i).expected("no second text here");
+    special += piece.ids.size();
+    texts += piece.sequence >= 0 ? 1 : 0;
+    if (texts > most_texts) list.expected(fmt::format("at most {} texts", most_texts));
+    if (special > most_special_tokens) list.expected(fmt::format("at most {} tokens", most_special_tokens));
+    pieces.push_back(std::move(piece));
   }
-  if (texts > most_texts) list.expected(fmt::format("at most {} texts", most_texts));
-  if (special > most_special_tokens) list.expected(fmt::format("at most {} tokens", most_special_tokens));
   return pieces;
 }
 
@@ -101,7 +108,13 @@ void TemplateProcessing::process(std::vector<EncodedPart>& parts, AddSpecialToke
   result.reserve(pieces.size());
   for (auto piece = pieces.begin(); piece != pieces.end(); ++piece) {
     if (piece->sequence < 0) {
-      if (special == AddSpecialTokens::yes) result.push_back(special_part(*piece, detail));
+      if (special == AddSpecialTokens::no) continue;
+      // Those side by side are one part: each part goes to all windows anew.
+      if (piece != pieces.begin() && (piece - 1)->sequence < 0) {
+        result.back().encoding.append(special_part(*piece, detail).encoding);
+      } else {
+        result.push_back(special_part(*piece, detail));
+      }
       continue;
     }
     EncodedPart& part = parts[static_cast<size_t>(piece->sequence)];
@@ -116,6 +129,7 @@ void TemplateProcessing::process(std::vector<EncodedPart>& parts, AddSpecialToke
 
 TemplatePiece read_special_token(const JsonView& token) {
   if (token.size() != 2) token.expected("a token and its id");
+  require_short(token.at(0), token.at(0).as<std::string>());
   return {.sequence = -1, .type_id = 0, .ids = {token.at(1).as<int>()}, .tokens = {token.at(0).as<std::string>()}};
 }
 

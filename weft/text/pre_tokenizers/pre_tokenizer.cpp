@@ -20,7 +20,10 @@ class PreTokenizerSequence final : public PreTokenizer {
     for (size_t i = 0; i < list.size(); ++i) parts_.push_back(make_pre_tokenizer(list.at(i)));
   }
   void split(Pieces& pieces) const override {
-    for (const auto& part : parts_) part->split(pieces);
+    for (const auto& part : parts_) {
+      if (!pieces.list.empty()) pieces.text.budget().take_time(pieces.text.text().size());
+      part->split(pieces);
+    }
   }
   bool needs_tracking() const override {
     return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->needs_tracking(); });
