@@ -13,13 +13,19 @@ namespace weft::text {
 
 namespace {
 
+constexpr size_t unrehearsed_bytes = size_t{256} << 10;  // of a text, grown by the character map
+constexpr size_t rehearsed_bytes = size_t{16} << 10;     // of a part
+constexpr size_t most_unknown_bytes = size_t{256} << 10;
+constexpr size_t spare_pieces = size_t{1} << 22;
+constexpr size_t pieces_per_byte = 4;
+
 std::optional<int32_t> role(int id) { return id < 0 ? std::nullopt : std::optional<int32_t>(id); }
 
 }  // namespace
 
 SentencePieceModel::SentencePieceModel(std::string_view bytes, std::string source)
     : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  check_sentence_piece_model(bytes, source);
+  growth_ = check_sentence_piece_model(bytes, source);
   try {
     const auto status = processor_->LoadFromSerializedProto({bytes.data(), bytes.size()});
     if (!status.ok()) fail<FormatError>("{}: not a SentencePiece model: {}", source, status.ToString());
@@ -34,7 +40,37 @@ SentencePieceModel::SentencePieceModel(SentencePieceModel&&) noexcept = default;
 SentencePieceModel& SentencePieceModel::operator=(SentencePieceModel&&) noexcept = default;
 SentencePieceModel::~SentencePieceModel() = default;
 
+// Encodes a long text in parts, of which none is out of proportion, to see what the whole would take: the library
+// copies a run of unknown characters for each of them, and keeps hundreds of bytes for a piece.
+void SentencePieceModel::rehearse(std::string_view text) const {
+  if (text.size() * growth_ <= unrehearsed_bytes) return;
+  TextBudget budget(text.size());
+  const size_t most_pieces = spare_pieces + pieces_per_byte * text.size();
+  size_t pieces = 0;
+  size_t unknown = 0;  // bytes of the run of unknown text so far
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(begin + rehearsed_bytes, text.size());
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) ++end;
+    const auto encoded = processor_->EncodeAsImmutableProto({text.data() + begin, end - begin});
+    for (size_t i = 0; i < encoded.pieces_size(); ++i) {
+      const auto piece = encoded.pieces(static_cast<int>(i));
+      const bool is_unknown = processor_->IsUnknown(static_cast<int>(piece.id()));
+      if (!is_unknown && i == 0) continue;  // the mark of a blank, as each part begins a text
+      unknown = is_unknown ? unknown + piece.piece().size() : 0;
+      require(unknown <= most_unknown_bytes,
+              "sentencepiece: more than {} bytes of the text, up to byte {}, are unknown to the model; cut the text",
+              most_unknown_bytes, end);
+    }
+    pieces += encoded.pieces_size();
+    require(pieces <= most_pieces, "sentencepiece: a text of {} bytes makes more than {} pieces; cut it", text.size(),
+            most_pieces);
+    budget.take_time(1 << 20);
+    begin = end;
+  }
+}
+
 std::vector<SurfacePiece> SentencePieceModel::encode(std::string_view text) const {
+  rehearse(text);
   const auto encoded = processor_->EncodeAsImmutableProto({text.data(), text.size()});
   std::vector<SurfacePiece> pieces;
   pieces.reserve(encoded.pieces_size());
@@ -46,6 +82,7 @@ std::vector<SurfacePiece> SentencePieceModel::encode(std::string_view text) cons
 }
 
 std::vector<int32_t> SentencePieceModel::encode_ids(std::string_view text) const {
+  rehearse(text);
   std::vector<int> ids;
   const auto status = processor_->Encode({text.data(), text.size()}, &ids);
   require(status.ok(), "sentencepiece: {}", status.ToString());

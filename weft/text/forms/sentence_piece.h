@@ -31,6 +31,7 @@ class SentencePieceModel {
   SentencePieceModel& operator=(SentencePieceModel&&) noexcept;
   ~SentencePieceModel();
 
+  // weft::Error for a long text that the library would take all memory or no end of time for.
   std::vector<SurfacePiece> encode(std::string_view text) const;
   std::vector<int32_t> encode_ids(std::string_view text) const;
   std::string decode(const std::vector<int>& ids) const;
@@ -42,7 +43,10 @@ class SentencePieceModel {
   SpecialIds special() const;  // as the model's own roles say
 
  private:
+  void rehearse(std::string_view text) const;
+
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+  size_t growth_;  // times that the character map may make a text longer
 };
 
 // A `.model` file as a tokenizer. Encoding adds no BOS or EOS, as the library by default; a control symbol's name in a

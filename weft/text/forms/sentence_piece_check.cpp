@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
-#include "weft/text/limits.h"
+#include "weft/text/forms/character_map_check.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -15,6 +15,8 @@ namespace weft::text {
 namespace {
 
 constexpr size_t most_pieces = size_t{1} << 22;
+constexpr size_t longest_piece = 2048;  // trainers make at most 512 characters
+constexpr size_t most_prefixes = 64;
 constexpr size_t longest_unknown_surface = 64;
 
 enum class Wire { varint = 0, eight_bytes = 1, bytes = 2, four_bytes = 5 };
@@ -35,6 +37,8 @@ constexpr uint64_t denormalizer = 5;
 }  // namespace model_field
 constexpr uint64_t piece_text = 1;
 constexpr uint64_t piece_score = 2;
+constexpr uint64_t piece_type = 3;
+constexpr uint64_t user_defined = 4;
 constexpr uint64_t trainer_model_type = 3;
 constexpr uint64_t trainer_unknown_surface = 44;
 constexpr uint64_t normalizer_map = 2;
@@ -101,9 +105,15 @@ class Message {
   std::string place_;
 };
 
-void check_piece(std::string_view bytes, const std::string& place) {
+struct CheckedPiece {
+  std::string_view text;
+  uint64_t type;
+};
+
+CheckedPiece check_piece(std::string_view bytes, const std::string& place) {
   Message message(bytes, place);
   std::string_view text;
+  uint64_t type = 1;
   Field field;
   while (message.next(field)) {
     if (field.number == piece_text) {
@@ -113,80 +123,40 @@ void check_piece(std::string_view bytes, const std::string& place) {
       message.expect(field, Wire::four_bytes);
       require<FormatError>(std::isfinite(std::bit_cast<float>(read_u32(field.content))), "{}: the score is not finite",
                            place);
+    } else if (field.number == piece_type) {
+      message.expect(field, Wire::varint);
+      type = field.value;
     }
   }
   require<FormatError>(!text.empty(), "{}: the piece is empty", place);
-  require<FormatError>(text.size() <= longest_name, "{}: expected at most {} bytes, got {}", place, longest_name,
+  require<FormatError>(text.size() <= longest_piece, "{}: expected at most {} bytes, got {}", place, longest_piece,
                        text.size());
   require<FormatError>(is_utf8(text) && text.find('\0') == text.npos, "{}: the piece is not UTF-8 text", place);
+  return {text, type};
 }
 
-// A walk through all of a double array (Yata, Darts-clone) that a text could lead to, as the library goes, which looks
-// at the place of every byte below a node.
-class MapCheck {
- public:
-  MapCheck(std::string_view trie, std::string_view replacements, const std::string& place)
-      : trie_(trie), replacements_(replacements), place_(place), seen_(trie.size() / 4, false) {}
-
-  void run() {
-    require<FormatError>(!seen_.empty(), "{}: the trie is empty", place_);
-    std::vector<size_t> open = {0};
-    seen_[0] = true;
-    while (!open.empty()) {
-      const size_t node = open.back();
-      open.pop_back();
-      const size_t base = node ^ offset_of(unit(node));
-      if (node > 0 && (unit(node) >> 8 & 1u) != 0) check_leaf(base);
-      for (size_t byte = 0; byte < 256; ++byte) {
-        const size_t child = base ^ byte;
-        require<FormatError>(child < seen_.size(), "{}: the trie leads out of its {} units", place_, seen_.size());
-        if ((unit(child) & 0x800000ffu) != byte || seen_[child]) continue;
-        seen_[child] = true;
-        open.push_back(child);
-      }
-    }
+// The library looks for user-defined pieces at every place of a text and has room for so many that begin there.
+void check_user_defined(std::vector<std::string_view> pieces, const std::string& place) {
+  std::sort(pieces.begin(), pieces.end());
+  std::vector<std::string_view> chain;  // of pieces that begin each other
+  for (const std::string_view piece : pieces) {
+    while (!chain.empty() && !piece.starts_with(chain.back())) chain.pop_back();
+    chain.push_back(piece);
+    require<FormatError>(chain.size() <= most_prefixes, "{}: more than {} user-defined pieces begin each other", place,
+                         most_prefixes);
   }
-
- private:
-  uint32_t unit(size_t index) const { return read_u32(trie_.substr(index * 4)); }
-  static size_t offset_of(uint32_t unit) { return size_t{unit >> 10} << ((unit & 0x200u) >> 6); }
-
-  void check_leaf(size_t base) const {
-    require<FormatError>(base < seen_.size(), "{}: the trie leads out of its {} units", place_, seen_.size());
-    const size_t begin = unit(base) & 0x7fffffffu;
-    require<FormatError>(begin <= replacements_.size(), "{}: replacement at byte {} of {}", place_, begin,
-                         replacements_.size());
-    const std::string_view text = replacements_.substr(begin);
-    const size_t length = std::min(text.find('\0'), text.size());
-    require<FormatError>(length <= longest_replacement, "{}: expected replacements of at most {} bytes, got {}", place_,
-                         longest_replacement, length);
-    require<FormatError>(is_utf8(text.substr(0, length)), "{}: the replacement at byte {} is not UTF-8", place_, begin);
-  }
-
-  std::string_view trie_;
-  std::string_view replacements_;
-  const std::string& place_;
-  std::vector<bool> seen_;
-};
-
-void check_map(std::string_view map, const std::string& place) {
-  if (map.empty()) return;
-  require<FormatError>(map.size() > 4, "{}: expected more than 4 bytes, got {}", place, map.size());
-  const size_t size = read_u32(map);
-  map.remove_prefix(4);
-  require<FormatError>(size < map.size() && size % 4 == 0, "{}: a trie of {} bytes does not fit the {} that follow",
-                       place, size, map.size());
-  MapCheck(map.substr(0, size), map.substr(size), place).run();
 }
 
-void check_normalizer(std::string_view bytes, const std::string& place) {
+size_t check_normalizer(std::string_view bytes, const std::string& place) {
   Message message(bytes, place);
+  size_t growth = 1;
   Field field;
   while (message.next(field)) {
     if (field.number != normalizer_map) continue;
     message.expect(field, Wire::bytes);
-    check_map(field.content, place + ": character map");
+    growth = std::max(growth, check_character_map(field.content, place + ": character map"));
   }
+  return growth;
 }
 
 void check_trainer(std::string_view bytes, const std::string& place) {
@@ -209,16 +179,21 @@ void check_trainer(std::string_view bytes, const std::string& place) {
 
 }  // namespace
 
-void check_sentence_piece_model(std::string_view bytes, const std::string& source) {
+size_t check_sentence_piece_model(std::string_view bytes, const std::string& source) {
   const std::string place = source + ": not a SentencePiece model";
   Message message(bytes, place);
   size_t pieces = 0;
+  size_t growth = 1;
+  std::vector<std::string_view> of_users;
   Field field;
   while (message.next(field)) {
     switch (field.number) {
       case model_field::piece:
         message.expect(field, Wire::bytes);
-        check_piece(field.content, fmt::format("{}: piece {}", place, pieces));
+        if (const CheckedPiece piece = check_piece(field.content, fmt::format("{}: piece {}", place, pieces));
+            piece.type == user_defined) {
+          of_users.push_back(piece.text);
+        }
         require<FormatError>(++pieces <= most_pieces, "{}: more than {} pieces", place, most_pieces);
         break;
       case model_field::trainer:
@@ -228,13 +203,15 @@ void check_sentence_piece_model(std::string_view bytes, const std::string& sourc
       case model_field::normalizer:
       case model_field::denormalizer:
         message.expect(field, Wire::bytes);
-        check_normalizer(field.content, place + ": normalizer");
+        growth = std::max(growth, check_normalizer(field.content, place + ": normalizer"));
         break;
       default:
         break;
     }
   }
   require<FormatError>(pieces > 0, "{}: it has no pieces", place);
+  check_user_defined(std::move(of_users), place);
+  return growth;
 }
 
 }  // namespace weft::text
