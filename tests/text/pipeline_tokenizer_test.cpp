@@ -322,6 +322,17 @@ TEST(PipelineTokenizer, TruncationLeavesRoomForSpecialTokens) {
   EXPECT_THAT(message_of([&] { cut(4, 3, {"to be"}); }), HasSubstr("expected a stride within the 2 tokens"));
 }
 
+TEST(PipelineTokenizer, IdsBetweenOthersMayHaveNoToken) {
+  const PipelineTokenizer tokenizer(
+      Json::parse(R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 3}, "merges": []}})"), "t.json");
+  EXPECT_EQ(tokenizer.vocab_size(), 4);
+  EXPECT_EQ(tokenizer.token(3), "b");
+  EXPECT_EQ(tokenizer.token(1), "");
+  EXPECT_EQ(tokenizer.decode(std::vector<int32_t>{0, 1, 3}), "a b");
+  EXPECT_EQ(message_of([&] { tokenizer.token(4); }), "tokenizer: no token 4, ids run from 0 to 3");
+  EXPECT_EQ(message_of([&] { tokenizer.token(-1); }), "tokenizer: no token -1, ids run from 0 to 3");
+}
+
 TEST(PipelineTokenizer, MergesInCirclesEnd) {
   const Json document = Json::parse(R"({"model": {"type": "BPE", "vocab": {"a": 0, "aa": 1, "aaaa": 2},
       "merges": ["a a", "aa aa", ["a", "a"]]}})");

@@ -208,9 +208,8 @@ std::string PipelineTokenizer::decode_bytes(std::span<const int32_t> ids, Specia
 
 std::string PipelineTokenizer::token(int32_t id) const {
   if (const AddedToken* added = added_.by_id(id)) return added->content;
-  const auto name = model_->vocabulary().name(id);
-  require(name.has_value(), "tokenizer: no token {}, ids run from 0 to {}", id, vocab_size_ - 1);
-  return std::string(*name);
+  require(id >= 0 && id < vocab_size_, "tokenizer: no token {}, ids run from 0 to {}", id, vocab_size_ - 1);
+  return std::string(model_->vocabulary().name(id).value_or(""));
 }
 
 std::optional<int32_t> PipelineTokenizer::find(std::string_view token) const {

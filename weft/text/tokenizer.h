@@ -38,7 +38,8 @@ class Tokenizer {
   }
 
   virtual int32_t vocab_size() const = 0;
-  // The name of an id in the vocabulary. weft::Error if it is out of range.
+  // The name of an id in the vocabulary, empty for one between others that no token has. weft::Error if it is out of
+  // range.
   virtual std::string token(int32_t id) const = 0;
   virtual std::optional<int32_t> find(std::string_view token) const = 0;
   virtual const SpecialIds& special() const = 0;

@@ -108,9 +108,8 @@ std::string MarianTokenizer::decode_bytes(std::span<const int32_t> ids, SpecialT
 }
 
 std::string MarianTokenizer::token(int32_t id) const {
-  const auto name = vocabulary_.name(id);
-  require(name.has_value(), "tokenizer: no token {}, ids run from 0 to {}", id, vocab_size() - 1);
-  return std::string(*name);
+  require(id >= 0 && id < vocab_size(), "tokenizer: no token {}, ids run from 0 to {}", id, vocab_size() - 1);
+  return std::string(vocabulary_.name(id).value_or(""));
 }
 
 }  // namespace weft::text
