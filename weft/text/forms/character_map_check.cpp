@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/text/limits.h"
+#include "weft/text/little_endian.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -16,12 +17,6 @@ namespace {
 constexpr size_t most_growth = 16;      // of what is replaced; published maps make 33 bytes of 3
 constexpr uint32_t most_prefixes = 32;  // keys that begin a text; the library has room for as many
 constexpr uint32_t none = UINT32_MAX;
-
-uint32_t read_u32(std::string_view bytes) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value |= uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  return value;
-}
 
 // The trie: a double array (Yata, Darts-clone), whose nodes may share what is below them.
 class MapCheck {

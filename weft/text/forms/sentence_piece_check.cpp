@@ -8,6 +8,7 @@
 
 #include "weft/base/error.h"
 #include "weft/text/forms/character_map_check.h"
+#include "weft/text/little_endian.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -42,12 +43,6 @@ constexpr uint64_t user_defined = 4;
 constexpr uint64_t trainer_model_type = 3;
 constexpr uint64_t trainer_unknown_surface = 44;
 constexpr uint64_t normalizer_map = 2;
-
-uint32_t read_u32(std::string_view bytes) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value |= uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  return value;
-}
 
 // The fields of a message, one after another.
 class Message {

@@ -6,6 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/text/base64.h"
 #include "weft/text/limits.h"
+#include "weft/text/little_endian.h"
 #include "weft/text/unicode.h"
 #include "weft/text/utf8.h"
 
@@ -14,12 +15,6 @@ namespace weft::text {
 namespace {
 
 constexpr size_t longest_cluster = 5;  // bytes that a map is asked for whole
-
-uint32_t read_u32(std::string_view bytes) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) value |= uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  return value;
-}
 
 // The bit fields of a unit of the double array (Yata, Darts-clone).
 bool has_leaf(uint32_t unit) { return (unit >> 8 & 1u) != 0; }
