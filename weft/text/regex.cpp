@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "weft/base/error.h"
 #include "weft/base/shorten.h"
@@ -17,17 +18,29 @@ constexpr size_t longest_pattern = 64 << 10;
 // Steps of a match from one place: those that every place may take, and those that one may, of the text's budget.
 constexpr uint32_t light_steps = 2'000;
 constexpr uint32_t most_steps = 2'048'000;
-// A step may look at all of the text. So of a long one fewer places are tried before the time is looked at again, and a
-// place may take fewer steps.
+// A step may look at all of the text. So of a long one a place may take fewer steps, and few places are tried at once
+// until they have shown that they take little time.
 constexpr size_t widest_window = 4096;
-constexpr size_t bytes_of_window = size_t{1} << 25;
+constexpr size_t narrow_window = 64;                 // that no length of a text asks to go below
+constexpr size_t bytes_of_window = size_t{1} << 29;  // places × bytes, at the most
+constexpr size_t bytes_of_first_window = size_t{1} << 25;
+constexpr size_t short_text = size_t{64} << 10;  // whose work is not measured but taken for one look at each byte
+constexpr uint64_t nanoseconds_of_window = 1'000'000;
 constexpr size_t bytes_of_effort = size_t{1} << 37;
 constexpr uint32_t depth_limit = 100'000;
 constexpr uint32_t heap_limit_kib = 64 << 10;
 constexpr size_t jit_stack_bytes = 1 << 20;
 
-size_t window_of(std::string_view text) {
-  return std::clamp(bytes_of_window / (text.size() + 1), size_t{1}, widest_window);
+uint64_t nanoseconds_since(std::chrono::steady_clock::time_point begin) {
+  return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+}
+
+size_t first_window_of(std::string_view text) {
+  return std::clamp(bytes_of_first_window / (text.size() + 1), size_t{1}, widest_window);
+}
+
+size_t widest_window_of(std::string_view text) {
+  return std::clamp(bytes_of_window / (text.size() + 1), narrow_window, widest_window);
 }
 
 uint32_t most_steps_of(std::string_view text) {
@@ -87,7 +100,12 @@ struct Regex::Search::State {
 };
 
 Regex::Search::Search(const Regex& regex, std::string_view text, TextBudget& budget)
-    : regex_(regex), text_(text), budget_(budget), state_(std::make_unique<State>()) {
+    : regex_(regex),
+      text_(text),
+      budget_(budget),
+      state_(std::make_unique<State>()),
+      width_(first_window_of(text)),
+      work_(256 + std::min(text.size(), short_text)) {
   state_->data = pcre2_match_data_create(1, nullptr);
   state_->context = pcre2_match_context_create(nullptr);
   pcre2_set_depth_limit(state_->context, depth_limit);
@@ -110,7 +128,9 @@ Regex::Search::Outcome Regex::Search::match_in(size_t start, size_t last, uint32
     return pcre2_match(regex_.compiled_->code, subject, text_.size(), start, options | PCRE2_NO_UTF_CHECK, state_->data,
                        state_->context);
   };
-  if (!budget_.has_time(256 + text_.size())) give_up(start, "the text takes too long");
+  if (!budget_.has_time(work_)) give_up(start, "the text takes too long");
+  const bool is_long = text_.size() > short_text;
+  const auto begin = is_long ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   int result = run(0);
   if (result == PCRE2_ERROR_JIT_STACKLIMIT && state_->stack == nullptr) {
     state_->stack = pcre2_jit_stack_create(jit_stack_bytes / 8, jit_stack_bytes, nullptr);
@@ -118,6 +138,7 @@ Regex::Search::Outcome Regex::Search::match_in(size_t start, size_t last, uint32
     result = run(0);
   }
   if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(PCRE2_NO_JIT);
+  work_ = is_long ? nanoseconds_since(begin) : 256 + text_.size();
   if (result == PCRE2_ERROR_NOMATCH) return Outcome::no_match;
   if (result == PCRE2_ERROR_MATCHLIMIT) return Outcome::too_many_steps;
   if (result < 0) give_up(start, message_of(result));
@@ -135,13 +156,11 @@ Regex::Search::Outcome Regex::Search::match_with_effort(size_t start) {
 }
 
 std::optional<Regex::Match> Regex::Search::match_from(size_t start) {
-  const size_t window = window_of(text_);
-  size_t width = window;
   while (start <= text_.size()) {
-    const size_t last = std::min(start + width - 1, text_.size());
+    const size_t last = std::min(start + width_ - 1, text_.size());
     Outcome outcome = match_in(start, last, light_steps);
     if (outcome == Outcome::too_many_steps && last > start) {
-      width = std::max<size_t>(1, width / 16);
+      width_ = std::max<size_t>(1, width_ / 16);
       continue;
     }
     if (outcome == Outcome::too_many_steps) outcome = match_with_effort(start);
@@ -152,7 +171,8 @@ std::optional<Regex::Match> Regex::Search::match_from(size_t start) {
     }
     start = last + 1;
     while (start < text_.size() && continues(text_[start])) ++start;
-    width = std::min(window, width * 2);
+    width_ =
+        work_ < nanoseconds_of_window ? std::min(widest_window_of(text_), width_ * 2) : std::max<size_t>(1, width_ / 2);
   }
   return std::nullopt;
 }

@@ -51,6 +51,8 @@ class Regex {
     std::string_view text_;
     TextBudget& budget_;
     std::unique_ptr<State> state_;
+    size_t width_;   // places to try at once
+    uint64_t work_;  // nanoseconds of the last try, which the budget has not noted yet
     size_t position_ = 0;
     std::optional<size_t> last_end_;
   };
